@@ -25,9 +25,6 @@ const refused: Readonly<Record<string, RegExp>> = {
 /** Folders and files that are not yet written in these words. A row goes as soon as its last line does; none is added. */
 const pending: readonly string[] = [
   // Imports: formats, records, sources.
-  'src/imports/records/',
-  'src/imports/sources/',
-  'src/imports/s3/',
   // Imports: runs and stages.
   'src/imports/run/',
   'src/imports/stages/',

@@ -84,7 +84,7 @@ describe.concurrent.each(serviceNames)('a whole import from %s', (name: ServiceN
   // First, because it is tried for the longest.
   it.each([
     ['an answer that stays cut off', { truncatedGzip: 1000 }, /gzip|cut off/],
-    ['a day that is answered 404 by something else', { notFound: 1000 }, /answers 404; check the address/],
+    ['a day that is answered 404 by something else', { notFound: 1000 }, /responded 404; check the address/],
   ])(
     '%s: the run stops with the reason, stores nothing, and is exact after it is resumed',
     async (_what, trouble, reason) => {

@@ -1,4 +1,4 @@
-import { addToChecksum } from '../../src/imports/records/bzip2/checksum.ts';
+import { addToChecksum } from '../../src/imports/records/bzip2/unbzip2-chunks.ts';
 
 /** For tests: bytes as a bzip2 stream of one block; for small ones, as it sorts them in the plainest way. */
 export function packBzip2(bytes: Buffer): Buffer {

@@ -44,9 +44,9 @@ describe('how the records of an import are read', () => {
   it('the assumed reading of a file is reported beforehand, by the check and in the report', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport([record(1) + record(2)]);
-    const sentence = '1 file or answer was read as JSON, one record after the other, whatever the lines.';
+    const sentence = '1 file or answer was read as JSON, one record after the other, regardless of lines.';
     const finished = await made.start(endpoint.url);
-    expect(finished.stdout).toContain('is read as JSON, one record after the other, whatever the lines');
+    expect(finished.stdout).toContain('is read as JSON, one record after the other, regardless of lines');
     expect(resultOf(finished)).toMatchObject({
       notes: expect.arrayContaining([
         expect.objectContaining({ of: 'read_as', kind: 'reading', count: 1, detail: sentence }),

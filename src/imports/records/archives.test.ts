@@ -78,7 +78,7 @@ describe('archives and packed files', () => {
     expect(error).toMatchObject({ name: 'SourceError', message: expect.stringContaining('at most 100 decompressed') });
   });
 
-  it('a code of bzip2 whose run would never end is refused at once', async () => {
+  it('a bzip2 code whose run would never end is rejected immediately', async () => {
     // A block whose one byte is repeated by 40 digits of a length: a number above 32 bits.
     const sound = packBzip2(Buffer.from('ab'.repeat(30)));
     for (let at = 30; at < sound.length; at += 1) {
@@ -87,7 +87,7 @@ describe('archives and packed files', () => {
     }
   });
 
-  it('members of a tar archive keep their names in messages, long ones too, and write nothing anywhere', async () => {
+  it('members of a tar archive keep their names in messages, even long ones, and are never written to those paths', async () => {
     const path = `${'deep/'.repeat(30)}a.ndjson`;
     const pax = `path=${path}\n`;
     const record = `${pax.length + 4} ${pax}`;
@@ -105,12 +105,12 @@ describe('archives and packed files', () => {
     expect(readdirSync(tempDir)).toEqual(before);
   });
 
-  it('what lies behind the end mark of a tar archive is not left out silently', async () => {
+  it('data after the end mark of a tar archive is not dropped silently', async () => {
     const one = makeTar([{ path: 'x', content: '{"a":1}' }]);
     expect((await read(Buffer.concat([one, Buffer.alloc(9000)]))).lines).toEqual(['{"a":1}']);
     expect(await failure(read(Buffer.concat([one, one])))).toMatchObject({
       name: 'SourceError',
-      message: expect.stringContaining('goes on behind its end mark'),
+      message: expect.stringContaining('continues after its end mark'),
     });
   });
 });

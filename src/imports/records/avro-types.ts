@@ -3,23 +3,26 @@ import { createRequire } from 'node:module';
 import { isObject } from '../../base/json.ts';
 import { dateOf, decimal, integerOf, isoTime, jsonValue, timeOfDay } from './parquet-values.ts';
 
-/** Reads a value of a block and says where the next one begins; beyond the end of the bytes: the block is cut off. */
+/**
+ * Reads a value of a block and returns where the next one begins. A position beyond the end of the bytes means that the block is
+ * truncated.
+ */
 export interface AvroDecoder {
   decode(block: Buffer, at: number): { readonly value: unknown; readonly next: number };
 }
 
-/** A value of the underlying type as JSON holds it. */
+/** Converts a value of the underlying type to JSON. */
 type FromStored = (value: unknown) => unknown;
 
 type AvroTypes = typeof Avsc.types;
 
 /**
- * What decodes values of a schema into JSON values, as Parquet gives them: times ISO 8601, dates YYYY-MM-DD, whole numbers and
- * decimals that a number does not hold exactly text, bytes base64; a union is the value of its branch.
- * Throws avsc's errors for a schema that is none.
+ * Creates a decoder from values of a schema to JSON values, in the same form as for Parquet: times as ISO 8601, dates as
+ * YYYY-MM-DD, whole numbers and decimals that a double does not represent exactly as text, bytes as base64; a union is the value
+ * of its branch. Throws avsc's errors for an invalid schema.
  */
 export function avroDecoder(schema: Avsc.Schema): AvroDecoder {
-  // A module of CommonJS whose names an import does not see. Loaded when there is an Avro file, and not before.
+  // A CommonJS module whose exports an import cannot see. Loaded only for Avro files.
   const avsc = createRequire(import.meta.url)('avsc') as typeof Avsc;
   const long = exactLong(avsc.types);
   const logical = logicalTypes(avsc.types);
@@ -40,7 +43,7 @@ export function avroDecoder(schema: Avsc.Schema): AvroDecoder {
   };
 }
 
-/** What avsc reads a value of: where it stands in the block. */
+/** The position from which avsc reads. */
 interface Tap {
   readonly buf: Buffer;
   pos: number;
@@ -57,15 +60,15 @@ type ListClass<Member extends string> = new (
   options: unknown,
 ) => Avsc.Type & Readonly<Record<Member, ItemType>>;
 
-/** Items without any content in one list, which take no bytes. */
+/** Limit of items without content in a list, since they take no bytes. */
 const emptyItemsMax = 100_000;
 
 /**
- * avsc believes the number of items that a list claims, and reads on behind the end of the block: a few bytes would fill the
- * memory. Here a list ends where the block does.
+ * Ends lists with their block. avsc trusts the number of items that a list claims and reads beyond the block, so a few bytes
+ * could fill the memory.
  */
 function listHook(types: AvroTypes): (schema: Avsc.Schema, options: unknown) => Avsc.Type | undefined {
-  // Sound: they are made so by avsc itself, and what reads is called by the name of this method.
+  // Sound: avsc itself constructs them this way and calls the method by this name.
   const ArrayType = types.ArrayType as unknown as ListClass<'itemsType'>;
   const MapType = types.MapType as unknown as ListClass<'valuesType'>;
   class LimitedArray extends ArrayType {
@@ -89,7 +92,7 @@ function listHook(types: AvroTypes): (schema: Avsc.Schema, options: unknown) => 
   };
 }
 
-/** Blocks of items, each behind their number; a negative one is followed by their length in bytes. */
+/** Reads blocks of items, each preceded by its count; a negative count is followed by the length in bytes. */
 function readItems(tap: Tap, read: () => void): void {
   let empty = 0;
   for (let count = Number(tap.readLong()); count !== 0; count = Number(tap.readLong())) {
@@ -98,7 +101,7 @@ function readItems(tap: Tap, read: () => void): void {
       const before = tap.pos;
       read();
       if (tap.pos > tap.buf.length) throw new RangeError(`a list claims ${Math.abs(count)} items, more than there are`);
-      // A length below zero leads back.
+      // A negative length would move backwards.
       if (tap.pos > before) continue;
       empty += 1;
       if (empty > emptyItemsMax) throw new RangeError(`a list has more than ${emptyItemsMax} items without content`);
@@ -106,7 +109,7 @@ function readItems(tap: Tap, read: () => void): void {
   }
 }
 
-/** Branches of unions that cannot be told apart by their values come wrapped, others bare. */
+/** Ambiguous union branches are wrapped, others are not. */
 function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return jsonValue(value);
   if (Array.isArray(value)) return value.map(plain);
@@ -119,24 +122,24 @@ function isWrapped(value: object): value is { unwrap(): unknown } {
 }
 
 /**
- * The registry knows the bare name `long` only; this is for objects that say it. One with a logical type is asked about twice: for
- * itself, which stays with avsc, and as what lies under the logical type.
+ * Handles schema objects of type `long`; the registry covers only the bare name. The hook is called twice for a logical type: for
+ * the type itself, which avsc handles, and for the underlying type.
  */
 function longHook(
   long: Avsc.Type,
   logical: Readonly<Record<string, unknown>>,
 ): (schema: Avsc.Schema) => Avsc.Type | undefined {
-  const asked = new WeakSet<object>();
+  const seen = new WeakSet<object>();
   return (schema) => {
     if (!isObject(schema) || schema['type'] !== 'long') return undefined;
     const isLogical = typeof schema['logicalType'] === 'string' && Object.hasOwn(logical, schema['logicalType']);
-    if (!isLogical || asked.has(schema)) return long;
-    asked.add(schema);
+    if (!isLogical || seen.has(schema)) return long;
+    seen.add(schema);
     return undefined;
   };
 }
 
-/** All 64 bits of a whole number. */
+/** A long type with all 64 bits. */
 function exactLong({ LongType }: AvroTypes): Avsc.Type {
   const unused = (): never => {
     throw new Error('only reads');
@@ -184,7 +187,7 @@ function decimalOf(schema: Avsc.Schema): FromStored {
   return (bytes) => decimal(integerOf(bytes as Uint8Array), scale);
 }
 
-/** Of a time that no zone belongs to, only what the clock shows. */
+/** Returns the local time of a timestamp without a zone. */
 function withoutZone(time: string | number): string | number {
   return typeof time === 'string' ? time.slice(0, -1) : time;
 }

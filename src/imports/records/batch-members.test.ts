@@ -30,7 +30,7 @@ const batches = [
 ].join('\n');
 
 describe('batches of a gateway', () => {
-  it('what a batch says of its messages is in each of them, however the bytes are cut', async () => {
+  it('members of a batch are copied to each of its messages, however the bytes are split', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: batches.length }), { maxLength: 12 }), async (cuts) => {
         const { lines, faults } = await readBack(cutAt(Buffer.from(batches), cuts), hints);
@@ -49,7 +49,7 @@ describe('batches of a gateway', () => {
     );
   });
 
-  it('a batch too large to be held is read all the same, and what comes too late to be copied is a fault', async () => {
+  it('a batch too large to be held is still read, and members that come too late to be copied are a fault', async () => {
     const ahead = JSON.stringify({ receivedAt, batch: [message('1'), message('2'), message('3')] });
     const behind = JSON.stringify({ batch: [message('4'), message('5'), message('6')], receivedAt });
     const pieces: Piece[] = [];

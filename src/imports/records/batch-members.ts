@@ -1,26 +1,26 @@
 import { isObject } from '../../base/json.ts';
 import type { LineWriter } from './piece.ts';
 
-/** What a batch says once for all of its messages: without it their clock cannot be corrected. */
+/** Members that a batch gives once for all of its messages; the clock of the messages cannot be corrected without them. */
 const sharedMembers = ['sentAt', 'receivedAt', 'requestIP', 'request_ip'] as const;
 
-/** Held until the batch has ended, as its members may stand behind the list. No gateway takes a larger one. */
+/** Records are held until the end of the batch, since its members may follow the list. No gateway accepts a larger batch. */
 const heldBytesMax = 8 * 1024 * 1024;
-/** Of a batch beside its list; larger ones are not read for members. */
+/** Limit of a batch outside its list; larger ones are not searched for members. */
 const outsideBytesMax = 64 * 1024;
 
 type Shared = Readonly<Record<string, string | number>>;
 const nothing: Shared = {};
 
-/** The records of `{"batch": […], "receivedAt": …}`, each with what the batch says of it. */
+/** Writes the records of `{"batch": […], "receivedAt": …}`, each with the members of the batch. */
 export interface BatchMembers {
-  /** A record of the list. */
+  /** Adds a record of the list. */
   record(parts: readonly Buffer[]): void;
-  /** Bytes of the batch that stand outside its list. */
+  /** Adds bytes of the batch outside its list. */
   outside(bytes: Buffer): void;
-  /** The batch has ended. `after`: the place of its last record. */
+  /** Ends the batch. `after`: the place of its last record. */
   end(after: string): void;
-  /** There is no more: what is held belongs to a batch that is cut off. */
+  /** Ends the input; records still held belong to a truncated batch. */
   close(): void;
 }
 
@@ -29,7 +29,7 @@ export function createBatchMembers(writer: LineWriter, bytesMax: number = heldBy
   let heldBytes = 0;
   let around: Buffer[] = [];
   let aroundBytes = 0;
-  /** Of a batch too large to be held. */
+  /** Members of a batch too large to be held. */
   let streamed: Shared | undefined;
   const text = (): string => (aroundBytes > outsideBytesMax ? '' : Buffer.concat(around).toString());
   const write = (shared: Shared): void => {
@@ -54,7 +54,7 @@ export function createBatchMembers(writer: LineWriter, bytesMax: number = heldBy
       const shared = membersOf(text());
       const late = streamed === undefined ? [] : Object.keys(shared).filter((key) => streamed?.[key] === undefined);
       if (late.length > 0) {
-        const reason = `expected ${late.join(', ')} before the list of a batch of more than ${bytesMax} bytes, got it behind: the times of its messages were not corrected by it`;
+        const reason = `expected ${late.join(', ')} before the list of a batch of more than ${bytesMax} bytes, got it after the list: the times of its messages were not corrected by it`;
         writer.fault({ place: `after ${after}`, reason, original: '' });
       }
       write(shared);
@@ -86,7 +86,7 @@ function parsed(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** What the message says itself stands. The bytes of the message stay as they are. */
+/** The message's own members take precedence. Its bytes stay unchanged. */
 function withMembers(parts: readonly Buffer[], shared: Shared): readonly Buffer[] {
   const keys = Object.keys(shared);
   if (keys.length === 0) return parts;

@@ -1,9 +1,9 @@
-import { isTar } from './tar-members.ts';
-import { isOneString, linesWithCommas, severalOnALine, wrappedList } from './frames.ts';
+import { isTar } from './archive-members.ts';
 import { faultsIn, type CsvDialect } from './read-csv.ts';
 import { layoutOfObject, type ValueLayout } from './read-values.ts';
+import { isObject } from '../../base/json.ts';
 
-/** What a file is, by its first bytes; its name says too little. */
+/** The kind of a file by its first bytes; its name is not reliable. */
 export type Container =
   | 'gzip'
   | 'zstd'
@@ -18,31 +18,31 @@ export type Container =
   | 'empty';
 
 export type TextForm =
-  /** `dress`: each record stands between commas, or is the text of a JSON string. */
+  /** `dress`: records are separated by commas, or each is the text of a JSON string. */
   | { readonly kind: 'lines'; readonly dress?: 'commas' | 'strings' }
-  /** `list`: the member of a batch that holds the records. */
+  /** `list`: the member of a batch that contains the records. */
   | { readonly kind: 'values'; readonly layout: ValueLayout; readonly list?: string }
   /** A JSON text sequence (RFC 7464). */
   | { readonly kind: 'sequence' }
   | ({ readonly kind: 'csv' } & CsvDialect)
-  /** Each line is a record as it is, and no JSON. */
+  /** Each line is a record of plain text. */
   | { readonly kind: 'texts' }
-  /** One sentence: what came and what to do. `isData`: it may well hold records, in a form that is not read. */
+  /** `reason`: one sentence with what came and what to do. `isData`: it may contain records in an unsupported form. */
   | { readonly kind: 'unknown'; readonly reason: string; readonly isData: boolean };
 
-/** Undefined: any byte. */
+/** `undefined` matches any byte. */
 const containers: readonly (readonly [start: readonly (number | undefined)[], container: Container])[] = [
   [[0x1f, 0x8b], 'gzip'],
   [[0x28, 0xb5, 0x2f, 0xfd], 'zstd'],
-  // "BZh", a digit, and the mark of a block or, of an empty file, of the end: text may begin with BZh too.
+  // "BZh", a digit, and the mark of a block or (in an empty file) of the end: text may begin with BZh too.
   [[0x42, 0x5a, 0x68, undefined, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59], 'bzip2'],
   [[0x42, 0x5a, 0x68, undefined, 0x17, 0x72, 0x45, 0x38, 0x50, 0x90], 'bzip2'],
   [[0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], 'xz'],
-  // Byte order marks; unpacked it is text in UTF-8.
+  // Byte order marks; decoded it is text in UTF-8.
   [[0xff, 0xfe], 'utf16'],
   [[0xfe, 0xff], 'utf16'],
   [[0x50, 0x4b, 0x03, 0x04], 'zip'],
-  // An archive without members.
+  // An empty archive.
   [[0x50, 0x4b, 0x05, 0x06], 'zip'],
   [[0x50, 0x41, 0x52, 0x31], 'parquet'],
   [[0x4f, 0x62, 0x6a, 0x01], 'avro'],
@@ -62,7 +62,7 @@ const known =
 export function containerOf(head: Buffer): Container {
   if (head.length === 0) return 'empty';
   const found = containers.find(([start]) => start.every((byte, index) => byte === undefined || head[index] === byte));
-  // The other magic numbers of zstd: a frame to be skipped.
+  // The magic numbers of skippable zstd frames.
   const skipped = head.length >= 4 && (head.readUInt32LE(0) & 0xfffffff0) >>> 0 === 0x184d2a50;
   return found?.[1] ?? (skipped ? 'zstd' : isTar(head) ? 'tar' : 'text');
 }
@@ -80,15 +80,15 @@ export function textFormOf(head: Buffer, name: string): TextForm {
   if (isOneString(start)) return { kind: 'lines', dress: 'strings' };
   if (start.startsWith('[')) return { kind: 'values', layout: 'array' };
   if (start.startsWith('{')) return objectForm(start);
-  // Blank so far; or a damaged first line, which does not change what the file is.
+  // Blank so far, or a damaged first line, which does not change the kind of the file.
   if (start === '' || isMostlyObjects(start)) return { kind: 'lines' };
   return isMostlyEnriched(text) ? { kind: 'texts' } : csvForm(start, name);
 }
 
-/** Documents of any size; a page is one, other XML may be data. */
+/** Documents of any size; web pages are documents, other XML may be data. */
 const documents = /^(%PDF-|\x89PNG|\xff\xd8\xff|GIF8|<!doctype html|<html)/i;
 
-/** Something to read for people: no form in which records come. */
+/** Whether a file is a document for people rather than records. */
 export function isDocument(head: Buffer): boolean {
   return documents.test(head.toString('latin1', 0, 300).trimStart());
 }
@@ -103,7 +103,7 @@ function refusalOf(head: Buffer): { readonly reason: string; readonly isData: bo
     const advice = 'import it with the source duckdb and a query';
     return { reason: `${known}, got a DuckDB database: ${advice}`, isData: true };
   }
-  // A text may hold a zero somewhere, but hardly in its first line.
+  // Text may contain a zero byte somewhere, but rarely in its first line.
   const end = head.indexOf(0x0a);
   if (head.subarray(0, end === -1 ? 4096 : end).includes(0))
     return { reason: `${known}, got binary data: is it encrypted, or of another kind?`, isData: false };
@@ -120,20 +120,20 @@ function objectForm(start: string): TextForm {
   return { kind: 'values', layout: 'objects' };
 }
 
-/** How a text is read, for people. Undefined: it is not. */
+/** Describes for people how a text is read; `undefined` if it is not. */
 export function readingOf(form: TextForm): string | undefined {
   switch (form.kind) {
     case 'lines':
       return {
         none: 'JSON, one record a line',
         commas: 'JSON, one record a line between commas',
-        strings: 'JSON strings that hold a record each, one a line',
+        strings: 'JSON strings with a record each, one a line',
       }[form.dress ?? 'none'];
     case 'values':
       if (form.layout === 'batch') return `JSON, records in the list "${form.list ?? 'batch'}"`;
       return form.layout === 'array'
         ? 'JSON arrays of records'
-        : 'JSON, one record after the other, whatever the lines';
+        : 'JSON, one record after the other, regardless of lines';
     case 'sequence':
       return 'a JSON text sequence (RFC 7464)';
     case 'csv':
@@ -145,7 +145,7 @@ export function readingOf(form: TextForm): string | undefined {
   }
 }
 
-/** Whether a file of its kind is hardly ever read otherwise, so that there is nothing to say about it. */
+/** Whether this is the usual form of such files, so that nothing needs reporting. */
 export function isUsual(form: TextForm): boolean {
   switch (form.kind) {
     case 'lines':
@@ -163,7 +163,7 @@ export function isUsual(form: TextForm): boolean {
 }
 
 function tableReading({ delimiter, escape, lineBreak }: CsvDialect): string {
-  const more = `${escape === undefined ? '' : ', quotes behind backslashes'}${lineBreak === undefined ? '' : ', lines that end with CR'}`;
+  const more = `${escape === undefined ? '' : ', quotes escaped by backslashes'}${lineBreak === undefined ? '' : ', lines ending with CR'}`;
   return `a table with a header, columns separated by ${delimiterNames[delimiter] ?? delimiter}${more}`;
 }
 
@@ -185,15 +185,15 @@ function isMostlyObjects(start: string): boolean {
 const enrichedColumns = 131;
 
 /**
- * Enriched events of Snowplow: their columns are known, so their files have no line that names them. Damaged lines, the first
- * one too, do not change what the file is.
+ * Detects enriched events of Snowplow: their columns are fixed, so their files have no header. Damaged lines, even the first one,
+ * do not change the kind of the file.
  */
 function isMostlyEnriched(head: string): boolean {
   if (!head.includes('\t') || head.startsWith('app_id\t')) return false;
-  // What stands behind the last line break is empty, or may be cut off by the end of the head.
+  // The part after the last line break is empty or may be cut off by the end of the head.
   const end = head.lastIndexOf('\n');
   const lines = (end === -1 ? head : head.slice(0, end)).split('\n').filter((line) => line.trim() !== '');
-  // The first column may be empty, so that a line begins with a tab.
+  // The first column may be empty, so a line may begin with a tab.
   const enriched = lines.filter((line) => line.split('\t').length === enrichedColumns);
   return enriched.length * 2 > lines.length;
 }
@@ -201,12 +201,11 @@ function isMostlyEnriched(head: string): boolean {
 const feedColumnsMin = 20;
 const emptyCellsMin = 4;
 
-/** What no column is called: a moment, or a number of as many digits as one in seconds has. */
+/** Never a column name: a timestamp, or a number with as many digits as one in seconds. */
 const moment = /^(?:\d{9,20}|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d.{0,10})$/;
 
 /**
- * A line of many cells, several of them empty, names no columns, and neither does one with the time of a hit: the files of a data feed
- * begin with a record.
+ * Whether a line is a record of a data feed rather than a header: it has many cells, several of them empty, or the time of a hit.
  */
 function isFeedLine(line: string): boolean {
   const cells = line.split('\t');
@@ -236,7 +235,7 @@ function csvForm(start: string, name: string): TextForm {
   return { kind: 'unknown', reason, isData: false };
 }
 
-/** What stands most often between the cells of a line; undefined: it has one only. */
+/** Returns the most frequent delimiter of a line; `undefined` for a single cell. */
 function delimiterOf(line: string): string | undefined {
   const bare = line.replaceAll(quotedCell, '');
   const counts = [',', ';', '\t', '|'].map((delimiter) => ({ delimiter, count: bare.split(delimiter).length - 1 }));
@@ -244,7 +243,7 @@ function delimiterOf(line: string): string | undefined {
   return best === undefined || best.count === 0 ? undefined : best.delimiter;
 }
 
-/** Whether quotes stand behind backslashes, seen by which way leaves fewer broken rows. */
+/** Detects quotes escaped by backslashes: whichever reading gives fewer broken rows. */
 function withEscapes(head: string, dialect: CsvDialect): CsvDialect {
   if (!head.includes('\\"')) return dialect;
   const escaped = { ...dialect, escape: 'backslash' } as const;
@@ -253,12 +252,104 @@ function withEscapes(head: string, dialect: CsvDialect): CsvDialect {
 
 const linesAboveMax = 20;
 
-/** Words of a report above the line that names the columns. */
+/** Returns the reason if report text precedes the header. */
 function aboveHeader(lines: readonly string[]): string | undefined {
   const table = lines.slice(0, linesAboveMax).findIndex((line) => delimiterOf(line) !== undefined);
-  // A text with a comma somewhere is no table yet: the next line has to be as wide.
+  // A text with a comma is not a table yet: the next line must have as many cells.
   const [first = '', second = ''] = lines.slice(table, table + 2);
   const delimiter = delimiterOf(first);
   if (table < 1 || delimiter === undefined || second.split(delimiter).length < 2) return undefined;
-  return `expected the names of the columns in the first line, got a table that begins in line ${table + 1}: remove the lines above it`;
+  return `expected the column names in the first line, got a table that begins in line ${table + 1}: remove the lines above it`;
+}
+
+/** Members in which services return pages of records. */
+const listNames = ['results', 'data', 'records', 'items', 'rows', 'events'];
+/** Other members of such pages, none of which belong to records. */
+const pageNames: ReadonlySet<string> = new Set(
+  [
+    'next previous prev count total total_count totalCount page pages page_size pageSize per_page perPage limit offset',
+    'has_more hasMore more next_page nextPage next_page_token nextPageToken next_cursor nextCursor cursor status ok success',
+    'error errors message meta metadata links _links paging pagination took timed_out object url request_id',
+  ].flatMap((names) => names.split(' ')),
+);
+
+/**
+ * Returns the member of the first object that contains records, if the object is a page: `{"results": […], "next": null}`. An
+ * object with other members is a record with a list. @param start begins with `{`
+ */
+export function wrappedList(start: string): string | undefined {
+  const head = Buffer.from(start);
+  return listNames.find((name) => layoutOfObject(head, name) === 'batch' && isPage(start, name));
+}
+
+function isPage(start: string, list: string): boolean {
+  const whole = firstObject(start);
+  if (whole !== undefined) return Object.keys(whole).every((key) => key === list || pageNames.has(key));
+  // The end is not in the head: the members before the list decide. A record may begin with its events, a page rarely does.
+  const before = start.slice(0, start.search(new RegExp(`"${list}"\\s*:\\s*\\[`)));
+  const names = [...before.matchAll(/"([^"\\]*)"\s*:/g)].map(([, name]) => name ?? '');
+  return (list !== 'events' || names.length > 0) && names.every((name) => pageNames.has(name));
+}
+
+function firstObject(start: string): Record<string, unknown> | undefined {
+  const end = endOfObject(start);
+  return end === -1 ? undefined : parsed(start.slice(0, end));
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns where the object at the start of the text ends, or -1. */
+function endOfObject(text: string): number {
+  let depth = 0;
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\[^])*"|[{}]/g)) {
+    if (token === '{') depth += 1;
+    if (token === '}') depth -= 1;
+    if (token === '}' && depth === 0) return index + 1;
+  }
+  return -1;
+}
+
+/** Whether the first object is on one line, followed by a comma at its end or before the next one. */
+export function linesWithCommas(start: string): boolean {
+  const end = endOfObject(start);
+  return (
+    end !== -1 &&
+    !start.slice(0, end).includes('\n') &&
+    /^[ \t]*(,[ \t]*\r?(\n|$)|\r?\n[ \t]*,[ \t]*\{)/.test(start.slice(end))
+  );
+}
+
+/** Whether most lines contain several objects without separators: concatenated JSON, as from Kinesis Firehose. */
+export function severalOnALine(start: string): boolean {
+  // The part after the last line break may be cut off; without a line break, the head is a single line.
+  const lines = start.split('\n');
+  const whole = (lines.length > 1 ? lines.slice(0, -1) : lines).filter((line) => line.trim() !== '');
+  const several = whole.filter((line) => {
+    const end = endOfObject(line);
+    return end !== -1 && /^\s*,?\s*\{/.test(line.slice(end));
+  });
+  return several.length * 2 > whole.length;
+}
+
+/** Whether the first line is a JSON string that contains an object. */
+export function isOneString(start: string): boolean {
+  if (!start.startsWith('"')) return false;
+  return textOfString(start.slice(0, start.search(/\n|$/))) !== undefined;
+}
+
+/** Returns the text of a JSON string that contains an object, or `undefined`. */
+export function textOfString(line: string): string | undefined {
+  try {
+    const text: unknown = JSON.parse(line);
+    return typeof text === 'string' && parsed(text) !== undefined ? text : undefined;
+  } catch {
+    return undefined;
+  }
 }

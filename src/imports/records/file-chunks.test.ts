@@ -17,7 +17,7 @@ const text = Array.from({ length: 40_000 }, (_, n) => {
 }).join('');
 
 describe('a file in chunks', () => {
-  it('lines are those of the file, and lie in two pieces of memory that are used again', async () => {
+  it('yields the lines of the file from two reused buffers', async () => {
     writeFileSync(path, text);
     const memories = new Set<ArrayBufferLike>();
     const lines: string[] = [];
@@ -33,7 +33,7 @@ describe('a file in chunks', () => {
     expect(memories.size).toBe(2);
   });
 
-  it('chunks stay as they are for who did not say that they may go', async () => {
+  it('chunks stay valid for a consumer that did not allow their reuse', async () => {
     writeFileSync(path, text);
     const chunks: Buffer[] = [];
     for await (const chunk of fileChunks(path, { isReused: false })) chunks.push(chunk);
@@ -47,7 +47,7 @@ describe('a file in chunks', () => {
     expect(lines.join('') === text).toBe(true);
   });
 
-  it('ends when its reader stops in the middle, and says which file is not there', async () => {
+  it('ends when its reader stops early, and names a missing file', async () => {
     writeFileSync(path, text);
     const chunks = fileChunks(path, { isReused: true });
     await chunks.next();

@@ -55,13 +55,13 @@ function parsed({ lines }: ReadBack): unknown[] {
   return lines.filter((line) => line.trim() !== '').map((line) => JSON.parse(line) as unknown);
 }
 
-describe('how records stand in a file', () => {
+describe('layouts of records in a file', () => {
   const every = Array.from({ length: 3000 }, (_, at) => at + 1);
-  const odd = Array.from({ length: 500 }, (_, at) => at * 773);
+  const spread = Array.from({ length: 500 }, (_, at) => at * 773);
 
   it.each(frames)('%s are read as such, which is said, however the bytes are cut', async (_name, text, how) => {
     for (const bytes of [Buffer.from(text), gzipSync(text)]) {
-      for (const cuts of [[], every, odd]) {
+      for (const cuts of [[], every, spread]) {
         const read = await readBack(cutAt(bytes, cuts), hints);
         expect(parsed(read)).toEqual(given);
         expect(read.faults).toEqual([]);
@@ -71,7 +71,7 @@ describe('how records stand in a file', () => {
   });
 
   it.each([
-    ['with names of its own', { app_id: 'x', data: [{ a: 1 }] }],
+    ['with other members', { app_id: 'x', data: [{ a: 1 }] }],
     ['a batch of a vendor', { events: [{ a: 1 }], mpid: '1' }],
     ['without a list of objects', { data: [1, 2], next: null }],
   ])('an object that holds a list is a record: %s', async (_name, object) => {
@@ -80,7 +80,7 @@ describe('how records stand in a file', () => {
     expect(parsed(await readBack(cutAt(Buffer.from(text), []), hints))).toEqual([object]);
   });
 
-  it('a record that is too long is rejected where there are no lines, and those around it are read', async () => {
+  it('a record that is too long is rejected even without lines, and those around it are read', async () => {
     const long = JSON.stringify({ a: 'x'.repeat(21 * 1024 * 1024) });
     const text = `\u001e${json[0]}\n\u001e${long}\n\u001e${json[1]}\n`;
     const read = await readBack(cutAt(Buffer.from(text), [1e6, 9e6, 17e6]), hints);
@@ -88,7 +88,7 @@ describe('how records stand in a file', () => {
     expect(read.faults).toMatchObject([{ place: 'record 2' }]);
   });
 
-  it('a record of a sequence that is cut off costs itself only', async () => {
+  it('a truncated record of a sequence affects no other', async () => {
     const text = `\u001e${json[0]}\n\u001e{"a":"b\n\u001e${json[1]}\n`;
     const { lines } = await readBack(cutAt(Buffer.from(text), []), hints);
     expect([lines.length, JSON.parse(lines[0] ?? ''), JSON.parse(lines[2] ?? '')]).toEqual([3, given[0], given[1]]);
@@ -149,7 +149,7 @@ describe('lines of JSON with raw control characters in their strings', () => {
     expect(parsed(await linesOf(`[\n${values.map(raw).join(',\n')}\n]`))).toEqual(values);
   });
 
-  it('a cut line costs no other, and is one broken record', async () => {
+  it('a cut line affects no other and is one broken record', async () => {
     const { lines } = await linesOf(
       '{"a":1}\n{"note":"cut\n{"b":2}\n{"c":"cut "too"\nmore" of it\n{}\n{"d":4}\nend "early\n',
     );

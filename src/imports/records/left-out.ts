@@ -5,25 +5,25 @@ import type { Piece } from './piece.ts';
 
 interface TextHead {
   readonly form: TextForm;
-  /** The beginning of the text. */
+  /** The head of the text. */
   readonly bytes: Buffer;
-  /** There is no more of it. */
+  /** Whether the head is the whole text. */
   readonly isWhole: boolean;
-  /** Reads the beginning as the form says. */
+  /** Reads the head in this form. */
   readonly read: () => AsyncIterable<Piece>;
 }
 
 interface LeftOut {
   readonly reason: string;
-  /** Objects that it holds. */
+  /** Number of objects in it. */
   readonly records: number;
 }
 
 const noRecords: LeftOut = { reason: 'no records of this format', records: 0 };
 
 /**
- * Why a text among others is left out; undefined: it is read. Only what is small and holds no single record of the format is, or
- * what is a document for people: of a damaged export nothing is left out, and other forms of data are an error still.
+ * Returns why a text among others is skipped, or `undefined` to read it. Only small texts without a single record of the format
+ * and documents for people are skipped: parts of a damaged export never are, and other forms of data remain an error.
  */
 export async function reasonToLeaveOut({ isRecord }: ForeignFiles, head: TextHead): Promise<LeftOut | undefined> {
   const { form, bytes, isWhole } = head;
@@ -33,13 +33,13 @@ export async function reasonToLeaveOut({ isRecord }: ForeignFiles, head: TextHea
   if (bytes.toString('utf8').trim() === '') return { reason: 'it is empty', records: 0 };
   const found = await recordsIn(head);
   if (found === undefined || found.some(isRecord)) return undefined;
-  // Of a table without a row that fits, the names of its columns say what it is.
+  // In a table without a matching row, the column names decide.
   if (found.length === 0 && form.kind === 'csv' && isRecord(columnsOf(bytes, form))) return undefined;
-  // Prose with commas passes for a table.
+  // Prose with commas looks like a table.
   return { ...noRecords, records: form.kind === 'csv' ? 0 : found.length };
 }
 
-/** Undefined: a line of it is broken JSON, which may have been a record. */
+/** Returns `undefined` if a line is broken JSON, which may have been a record. */
 async function recordsIn({ form, read }: TextHead): Promise<readonly unknown[] | undefined> {
   const records: unknown[] = [];
   for await (const { lines, faults } of read()) {

@@ -1,31 +1,30 @@
 import { lineContinued } from '../source.ts';
-import type { Piece } from './piece.ts';
-import { escapeControls } from './raw-controls.ts';
-import { beginJson, followJson, type JsonScan } from './scan-json.ts';
+import { type Piece, escapeControls } from './piece.ts';
 
-/** Of a record over several lines: every service refuses larger ones. */
+/** Limit of a record over several lines: all services reject larger ones. */
 const joinedBytesMax = 2 * 1024 * 1024;
 const joinedLinesMax = 1000;
-/** Of a broken record, for people. */
+/** Limit of a broken record shown to people. */
 const brokenBytesMax = 64 * 1024;
 
 const newline = 0x0a;
 const space = 0x20;
 const quote = 0x22;
 const comma = 0x2c;
+const colon = 0x3a;
 const backslash = 0x5c;
 
 /**
- * Lines of JSON as they are, but for two things that exporters write and JSON does not allow. Control characters within strings are
- * escaped. A line that ends within a string is joined with those that follow when all of it is one record; otherwise it is
- * broken, and with it what follows up to the next line that begins a record. Each further line of a record leaves
- * `lineContinued` behind, so that the lines after it keep their numbers. `commas`: lines begin or end with one, which is dropped.
+ * Passes lines of JSON through, with two repairs of what exporters write although JSON does not allow it. Control characters
+ * within strings are escaped. A line that ends within a string is joined with the following ones if together they are one record;
+ * otherwise it is broken, together with the lines up to the next one that begins a record. Each further line of a record leaves
+ * `lineContinued` behind, so that later lines keep their numbers. `commas`: drops a comma at the beginning or end of lines.
  */
 export async function* mendLines(pieces: AsyncIterable<Piece>, { commas = false } = {}): AsyncGenerator<Piece> {
   const mender = createMender(commas);
   for await (const piece of pieces) {
     const isPlain = !commas && !mender.isOpen() && firstSuspect(piece.lines) === -1;
-    // An overlong line ends what was open.
+    // An overlong line ends an open record.
     if (piece.faults.length > 0) yield* pieceOf(mender.end());
     if (isPlain || piece.faults.length > 0) yield piece;
     else yield* pieceOf(mender.push(piece.lines));
@@ -37,7 +36,7 @@ function* pieceOf(lines: readonly Buffer[]): Generator<Piece> {
   if (lines.length > 0) yield { lines: Buffer.concat(lines), count: lines.length, faults: [] };
 }
 
-/** Where a line begins that holds a control character within a string or ends within one; -1: none does. */
+/** Returns the start of the first line with a control character in a string or an open string at its end, or -1. */
 function firstSuspect(lines: Buffer): number {
   let line = 0;
   let inString = false;
@@ -58,17 +57,17 @@ function firstSuspect(lines: Buffer): number {
 
 interface Mender {
   isOpen(): boolean;
-  /** Whole lines; gives each one back as a line, though some later. */
+  /** Takes whole lines and returns as many, some of them later. */
   push(lines: Buffer): Buffer[];
   end(): Buffer[];
 }
 
-/** Lines that may be one record. */
+/** Lines that may form one record. */
 interface Open {
   readonly lines: Buffer[];
   bytes: number;
   readonly scan: JsonScan;
-  /** It is none: what follows up to the next record belongs to it. */
+  /** They do not: the lines up to the next record belong to the broken one. */
   isBroken: boolean;
 }
 
@@ -85,8 +84,8 @@ function createMender(commas: boolean): Mender {
     if (state === 'open' && beginsRecord(line)) open = { lines: [line], bytes: line.length, scan, isBroken: false };
     else give(mended(line, commas), 1);
   };
-  /** The first line is no record; those after it may hold some. */
-  const giveUp = (): void => {
+  /** The first line is not a record; later ones may contain some. */
+  const abandon = (): void => {
     const held = open?.lines ?? [];
     open = undefined;
     const end = held.findIndex((line, index) => index > 0 && beginsRecord(line));
@@ -107,10 +106,10 @@ function createMender(commas: boolean): Mender {
     to.bytes += line.length;
     if (state === 'ended') {
       const record = mended(Buffer.concat(to.lines), commas);
-      if (!isJson(record)) return giveUp();
+      if (!isJson(record)) return abandon();
       open = undefined;
       give(record, to.lines.length);
-    } else if (state === 'impossible' || to.bytes > joinedBytesMax || to.lines.length > joinedLinesMax) giveUp();
+    } else if (state === 'impossible' || to.bytes > joinedBytesMax || to.lines.length > joinedLinesMax) abandon();
   };
   const take = (line: Buffer): void => {
     if (open?.isBroken === true) {
@@ -120,10 +119,10 @@ function createMender(commas: boolean): Mender {
     if (open === undefined) begin(line);
     else follow(open, line);
   };
-  /** False: there was nothing. */
+  /** Returns false if nothing was open. */
   const finish = (): boolean => {
     if (open === undefined) return false;
-    if (!open.isBroken) giveUp();
+    if (!open.isBroken) abandon();
     flush();
     return true;
   };
@@ -140,7 +139,7 @@ function createMender(commas: boolean): Mender {
   };
 }
 
-/** Copies: the memory of a piece may be used again. */
+/** Yields copies, since the memory of a piece may be reused. */
 function* eachLine(lines: Buffer): Generator<Buffer> {
   for (let from = 0; from < lines.length;) {
     const end = lines.indexOf(newline, from) + 1;
@@ -149,7 +148,7 @@ function* eachLine(lines: Buffer): Generator<Buffer> {
   }
 }
 
-/** As it is where that does not help: the check says what is wrong with it. */
+/** Returns the repaired line, or the original if that does not help; the check reports it. */
 function mended(line: Buffer, commas: boolean): Buffer {
   const bare = commas ? withoutCommas(line) : line;
   const record = escapeControls(Buffer.from(bare.subarray(0, -1)));
@@ -190,4 +189,58 @@ function isJson(line: Buffer): boolean {
 function beginsRecord(line: Buffer): boolean {
   const first = line.find((byte) => !isGap(byte));
   return first === 0x7b || first === 0x5b;
+}
+
+/** State of a JSON value that spans several lines. */
+export interface JsonScan {
+  depth: number;
+  inString: boolean;
+  escaped: boolean;
+  /** A string has just ended; few tokens may follow. */
+  afterString: boolean;
+}
+
+export function beginJson(): JsonScan {
+  return { depth: 0, inString: false, escaped: false, afterString: false };
+}
+
+/**
+ * Processes another line. `open`: it ends within a string; `ended`: it ends with the value, except for commas; `impossible`: it
+ * cannot be JSON, or ends elsewhere. A line that begins a record is always impossible within a string: its first quote closes the
+ * string, and a name follows.
+ */
+export function followJson(scan: JsonScan, line: Buffer): 'open' | 'ended' | 'impossible' {
+  let isOver = false;
+  for (const byte of line) {
+    if (scan.inString) followString(scan, byte);
+    else if (byte > space) {
+      if (isOver ? byte !== comma : scan.afterString && !mayFollowString(byte)) return 'impossible';
+      isOver ||= followToken(scan, byte);
+    } else if (byte === newline) break;
+  }
+  return scan.inString ? 'open' : isOver ? 'ended' : 'impossible';
+}
+
+function followString(scan: JsonScan, byte: number): void {
+  if (scan.escaped) scan.escaped = false;
+  else if (byte === backslash) scan.escaped = true;
+  else if (byte === quote) {
+    scan.inString = false;
+    scan.afterString = true;
+  }
+}
+
+/** `,` `:` `]` `}` */
+function mayFollowString(byte: number): boolean {
+  return byte === comma || byte === colon || byte === 0x5d || byte === 0x7d;
+}
+
+/** Returns whether the value ends with this byte. */
+function followToken(scan: JsonScan, byte: number): boolean {
+  scan.afterString = false;
+  if (byte === quote) scan.inString = true;
+  if (byte === 0x7b || byte === 0x5b) scan.depth += 1;
+  if (byte !== 0x7d && byte !== 0x5d) return false;
+  scan.depth -= 1;
+  return scan.depth <= 0;
 }

@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import type { ParquetParsers, SchemaElement } from 'hyparquet';
 import { exactNumberFrom } from '../../base/exact-json.ts';
+import type { ReadingNote } from '../source.ts';
 
-/** A value of a column that is there, as JSON can hold it. */
+/** Converts a present value of a column to JSON. */
 export type Convert = (value: unknown) => unknown;
 
-/** Digits that every number of JavaScript holds exactly. */
+/** Number of digits that a double always represents exactly. */
 const exactDigits = 15;
 
 export const parquetParsers: Partial<ParquetParsers> = {
@@ -13,12 +14,12 @@ export const parquetParsers: Partial<ParquetParsers> = {
   timestampFromMicroseconds: isoTime,
   timestampFromNanoseconds: (nanos: bigint) => isoTime(nanos / 1000n),
   dateFromDays: (days: number) => dateOf(days * 86_400_000)?.slice(0, 10) ?? days,
-  // What is JSON in a column is for the format to read.
+  // JSON columns are left to the format.
   jsonFromBytes: textOf,
   stringFromBytes: textOf,
 };
 
-/** Bytes that are no UTF-8 are kept as base64: characters in their stead would lose them. */
+/** Bytes that are not UTF-8 become base64: replacement characters would lose them. */
 function textOf(bytes: Uint8Array): string;
 function textOf(bytes: Uint8Array | undefined): string | undefined;
 function textOf(bytes: Uint8Array | undefined): string | undefined {
@@ -44,8 +45,8 @@ export function timeOfDay(micros: bigint): string {
 }
 
 /**
- * Decimals are read as the integers that they are stored as, because a product of numbers would not be exact, and what the reader
- * does not know as the bytes that it is.
+ * Reads decimals as their unscaled integers, because a product of doubles would not be exact, and types unknown to the reader as
+ * bytes.
  */
 export function plainSchema(element: SchemaElement): SchemaElement {
   const isBytes = element.converted_type === 'INTERVAL' || element.converted_type === 'BSON';
@@ -58,9 +59,9 @@ function isDecimal({ type, converted_type: converted, logical_type: logical }: S
   return type !== undefined && (converted === 'DECIMAL' || logical?.type === 'DECIMAL');
 }
 
-/** A column of the file with what lies in it: records, lists, maps. */
+/** A column of the file with nested columns: records, lists, maps. */
 export interface ParquetColumn {
-  /** As the file has it. */
+  /** Schema element of the file. */
   readonly element: SchemaElement;
   readonly children: readonly ParquetColumn[];
 }
@@ -70,7 +71,7 @@ export function mayBeNotFinite({ element, children }: ParquetColumn): boolean {
   return isFloating || children.some(mayBeNotFinite);
 }
 
-/** How values of the column become JSON. */
+/** Returns the function that converts values of the column to JSON. */
 export function jsonColumn({ element, children }: ParquetColumn): Convert {
   if (children.length === 0) return orEach(leafOf(element));
   if (isKind(element, 'LIST')) return orEach(jsonColumn(innermost(children[0])));
@@ -79,7 +80,7 @@ export function jsonColumn({ element, children }: ParquetColumn): Convert {
   return orEach((value) => membersOf(value, (key) => members.get(key)));
 }
 
-/** A list is a repeated record with one member, or, as older files have it, the repeated element itself. */
+/** A list is a repeated record with one member or, in older files, the repeated element itself. */
 function innermost(repeated: ParquetColumn | undefined): ParquetColumn {
   const only = repeated?.children.length === 1 ? repeated.children[0] : repeated;
   return only ?? { element: { name: '' }, children: [] };
@@ -132,7 +133,7 @@ function microsOf(time: bigint, unit: TimeUnit): bigint {
   return unit === 'MILLIS' ? time * 1000n : unit === 'MICROS' ? time : time / 1000n;
 }
 
-/** Months, days and milliseconds as ISO 8601 writes a duration: `P1M2DT3.004S`. */
+/** Formats months, days and milliseconds as an ISO 8601 duration: `P1M2DT3.004S`. */
 function durationOf(interval: Uint8Array): string {
   const bytes = Buffer.from(interval);
   return `P${bytes.readUInt32LE(0)}M${bytes.readUInt32LE(4)}DT${bytes.readUInt32LE(8) / 1000}S`;
@@ -142,7 +143,7 @@ function isInteger(value: unknown): value is bigint | number | Uint8Array {
   return typeof value === 'bigint' || typeof value === 'number' || value instanceof Uint8Array;
 }
 
-/** Bytes are a two's complement, highest first. */
+/** Bytes are a big-endian two's complement. */
 export function integerOf(value: bigint | number | Uint8Array): bigint {
   if (!(value instanceof Uint8Array)) return BigInt(value);
   let number = 0n;
@@ -166,4 +167,51 @@ export function jsonValue(value: unknown): unknown {
   if (value instanceof Date) return dateOf(value.getTime()) ?? null;
   if (Array.isArray(value)) return value.map(jsonValue);
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, jsonValue(each)]));
+}
+
+const columnsShown = 3;
+
+/** Counts numbers that JSON cannot represent (NaN, Infinity) and that become null. */
+interface NotFiniteCounter {
+  /** Counts them in the given columns of one record. */
+  count(record: Iterable<readonly [column: string, value: unknown]>): void;
+  /** Returns the notes for records since the last call. */
+  take(): readonly ReadingNote[];
+}
+
+export function createNotFiniteCounter(): NotFiniteCounter {
+  const columns = new Set<string>();
+  let records = 0;
+  let numbers = 0;
+  return {
+    count(record) {
+      let own = 0;
+      for (const [column, value] of record) {
+        const found = notFiniteIn(value);
+        if (found > 0 && columns.size < columnsShown) columns.add(column);
+        own += found;
+      }
+      if (own > 0) records += 1;
+      numbers += own;
+    },
+    take() {
+      if (records === 0) return [];
+      const notes: ReadingNote[] = [...columns].map((sample, index) => ({
+        of: 'numbers_not_finite',
+        count: index === 0 ? records : 0,
+        amount: index === 0 ? numbers : 0,
+        sample,
+      }));
+      columns.clear();
+      records = 0;
+      numbers = 0;
+      return notes;
+    },
+  };
+}
+
+function notFiniteIn(value: unknown): number {
+  if (typeof value === 'number') return Number.isFinite(value) ? 0 : 1;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, each) => sum + notFiniteIn(each), 0);
 }

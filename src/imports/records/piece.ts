@@ -1,10 +1,9 @@
 import type { ForeignFiles, ReadingNote, SourceFault } from '../source.ts';
-import { escapeControls } from './raw-controls.ts';
 import type { TextForm } from './detect.ts';
 
-/** Some records of a file, each one line, and what could not become a line. */
+/** Some records of a file, one per line, and faults for what could not become a line. */
 export interface Piece {
-  /** Whole lines: ends with \n. There until the next piece is asked for. */
+  /** Whole lines, ending with \n. Valid until the next piece is requested. */
   readonly lines: Buffer;
   readonly count: number;
   readonly faults: readonly SourceFault[];
@@ -14,34 +13,34 @@ export interface Piece {
 }
 
 export interface ReadHints {
-  /** For messages: `exports/a.json.gz`. */
+  /** For messages, such as `exports/a.json.gz`. */
   readonly name: string;
-  /** Told of every text in it: what form it has, and its first 64 KB. */
+  /** Called for every text with its form and its first 64 KB. */
   readonly onText?: (form: TextForm, head: Buffer) => void;
-  /** Told of all bytes that are read in a row from the beginning, before decompression. */
+  /** Called with all bytes that are read sequentially from the beginning, before decompression. */
   readonly onBytes?: (bytes: Buffer) => void;
-  /** Given where files that hold no records are left out: members of archives, and the file itself where it `isOneOfSeveral`. */
+  /** Set if files without records are skipped: members of archives, and the file itself if it `isOneOfSeveral`. */
   readonly foreign?: ForeignFiles | undefined;
   readonly isOneOfSeveral?: boolean;
-  /** Aborted: reading ends with its reason. */
+  /** When aborted, reading ends with its reason. */
   readonly signal: AbortSignal;
-  /** Where archives and Parquet files that come as a stream lie while they are read; made when it is not there. */
+  /** Directory for archives and Parquet files that arrive as a stream; created if missing. */
   readonly tempDir: string;
-  /** Decompressed bytes for one byte of the source, beyond which it is taken for a trap. Default 400. */
+  /** Maximum of decompressed bytes per byte of the source. Default 400. */
   readonly ratioMax?: number;
-  /** Decompressed bytes up to which that does not matter: small files compress as they like. Default 256 MB. */
+  /** Decompressed bytes up to which the ratio is not checked. Default 256 MB. */
   readonly unguardedBytes?: number | undefined;
 }
 
-/** Longer records are faults: an event above 1 MB is refused by every service anyway. */
+/** Longer records are faults: all services reject events above 1 MB. */
 export const recordBytesMax = 20 * 1024 * 1024;
-/** About so much is handed on at once. */
+/** Approximate size of a piece. */
 export const pieceBytes = 768 * 1024;
-/** Of what a fault shows of the source. */
+/** Limit of the source text in a fault. */
 const originalCharsMax = 2000;
 const newline = 0x0a;
 
-/** `line`: of the text, or of the record where records have no lines. */
+/** `line`: the line number, or the record number where records are not lines. */
 interface FaultPlace {
   readonly place: string;
   readonly line: number;
@@ -58,12 +57,12 @@ export function tooLong(place: FaultPlace, head: Buffer): SourceFault {
 
 /** Collects records of any shape as lines. */
 export interface LineWriter {
-  /** One record that may lie in several pieces; it becomes one line, and what its strings hold is kept. */
+  /** Adds a record given in several parts; it becomes one line, and the contents of its strings are preserved. */
   record(parts: readonly Buffer[]): void;
-  /** One record that holds no line break. */
+  /** Adds a record without line breaks. */
   text(line: string): void;
   fault(fault: SourceFault): void;
-  /** Undefined: there is not enough yet. `all`: whatever there is. */
+  /** Returns a piece, or `undefined` if there is not enough yet. `all`: returns what there is. */
   take(all?: boolean): Piece | undefined;
 }
 
@@ -117,4 +116,42 @@ export function createLineWriter(): LineWriter {
       return piece;
     },
   };
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const space = 0x20;
+const short: Readonly<Record<number, string>> = { 8: '\\b', 9: '\\t', 10: '\\n', 12: '\\f', 13: '\\r' };
+
+/**
+ * Returns JSON as one line without control characters: those within strings, which JSON does not allow, are escaped, and those
+ * between tokens become spaces. Modifies the record in place and returns it, unless it has to grow.
+ */
+export function escapeControls(record: Buffer): Buffer {
+  const found: number[] = [];
+  let inString = false;
+  for (let at = 0; at < record.length; at += 1) {
+    const byte = record[at] as number;
+    if (byte < space) {
+      if (inString) found.push(at);
+      else record[at] = space;
+    } else if (byte === quote) inString = !inString;
+    // Skips escaped characters; an escaped line break is invalid JSON in any case.
+    else if (byte === backslash && inString) {
+      at += 1;
+      if ((record[at] ?? space) < space) record[at] = space;
+    }
+  }
+  return found.length === 0 ? record : escapeAt(record, found);
+}
+
+function escapeAt(record: Buffer, places: readonly number[]): Buffer {
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (const at of places) {
+    const byte = record[at] as number;
+    parts.push(record.subarray(from, at), Buffer.from(short[byte] ?? `\\u00${byte.toString(16).padStart(2, '0')}`));
+    from = at + 1;
+  }
+  return Buffer.concat([...parts, record.subarray(from)]);
 }

@@ -175,13 +175,13 @@ describe('Avro files', () => {
     },
   );
 
-  it('however the bytes are cut, the same lines come', async () => {
+  it('gives the same lines however the bytes are split', async () => {
     const bytes = avroFile('deflate');
     const every = Array.from({ length: bytes.length }, (_, at) => at);
     expect(await parsed(bytes, every)).toEqual(expected);
   });
 
-  it('a file that ends anywhere but between two blocks is refused, never read as a shorter one', async () => {
+  it('a file that ends anywhere but between two blocks is rejected, never read as a shorter one', async () => {
     const bytes = avroFile('deflate');
     const header = avroFile('deflate', []).length;
     const firstBlock = avroFile('deflate', rows.slice(0, 2)).length;
@@ -203,7 +203,7 @@ describe('Avro files', () => {
     }
   });
 
-  it('a packing that is not known is named', async () => {
+  it('an unknown codec is named', async () => {
     const bytes = Buffer.from(avroFile('null').toString('latin1').replace('\u0008null', '\u0008lz99'), 'latin1');
     await expect(parsed(bytes)).rejects.toThrow('expected an Avro file packed with null, deflate, snappy, zstandard');
   });
@@ -217,7 +217,7 @@ describe('numbers of records and items that an Avro file claims', () => {
     ['none of three', 0, /6 bytes follow the 0 records/],
     ['less than none', -3, /expected a number of records, got -3/],
     ['four of three', 4, /continues beyond its block/],
-    ['4e9 of three', 4e9, /should hold 4000000000 records, and has 6 bytes/],
+    ['4e9 of three', 4e9, /should contain 4000000000 records, but has 6 bytes/],
   ])('%s: the file is refused, and no record is dropped', async (_name, count, message) => {
     await expect(read(containerOf('string', [{ count, packed: texts }]))).rejects.toThrow(message);
     expect(await parsed(containerOf('string', [{ count: 3, packed: texts }]))).toEqual(['a', 'b', 'c']);
@@ -226,7 +226,7 @@ describe('numbers of records and items that an Avro file claims', () => {
   it('records without content may be many, but not 4e9', async () => {
     const nulls = (count: number): Buffer => containerOf('null', [{ count, packed: Buffer.alloc(0) }]);
     expect(await parsed(nulls(1000))).toHaveLength(1000);
-    await expect(read(nulls(4e9))).rejects.toThrow(/should hold 4000000000 records/);
+    await expect(read(nulls(4e9))).rejects.toThrow(/should contain 4000000000 records/);
   });
 
   it.each([

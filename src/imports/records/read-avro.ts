@@ -4,33 +4,33 @@ import { crc32, inflateRaw, zstdDecompress } from 'node:zlib';
 import { isObject } from '../../base/json.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
 import { avroDecoder, type AvroDecoder } from './avro-types.ts';
-import { createNotFinite } from './not-finite.ts';
+import { createNotFiniteCounter } from './parquet-values.ts';
 import { createLineWriter, type Piece } from './piece.ts';
 
-/** Decompressed bytes of one block: writers make blocks of some hundred KB. */
+/** Limit of a decompressed block; writers create blocks of a few hundred KB. */
 const blockBytesMax = 256 * 1024 * 1024;
-/** Records without any content in one block, which take no bytes. */
+/** Limit of records without content in a block, since they take no bytes. */
 const emptyRecordsMax = 100_000;
 const syncBytes = 16;
 const avroMagic = Buffer.from('Obj\u0001');
 
-/** Reads from the front; every call waits until so many bytes are there. */
+/** Reads sequentially; each call waits for the requested bytes. */
 interface Bytes {
-  /** Undefined: the file ends exactly here. Throws SourceWaitError where it ends within. */
+  /** Returns `undefined` if the file ends exactly here. Throws SourceWaitError if it ends within. */
   take(count: number): Promise<Buffer | undefined>;
-  /** A whole number as Avro writes it: zigzag, seven bits a byte. */
+  /** Reads a whole number in Avro's encoding: zigzag, seven bits per byte. */
   whole(): Promise<number | undefined>;
 }
 
 /**
- * Records of an Avro object container file, block by block, as objects.
- * @throws SourceWaitError when it is truncated or damaged, SourceError when it uses what cannot be read
+ * Reads records of an Avro object container file, block by block, as objects.
+ * @throws SourceWaitError if it is truncated or damaged, SourceError if it uses unsupported features
  */
 export async function* readAvro(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Piece> {
   const bytes = bytesOf(chunks, name);
   const { decoder, unpack, sync } = await readHeader(bytes, name);
   const writer = createLineWriter();
-  const notFinite = createNotFinite();
+  const notFinite = createNotFiniteCounter();
   const noted = (piece: Piece): Piece => ({ ...piece, notes: notFinite.take() });
   for (let block = 1; ; block += 1) {
     const count = await bytes.whole();
@@ -38,7 +38,7 @@ export async function* readAvro(chunks: AsyncIterable<Buffer>, name: string): As
     const packed = await bytes.take(within(await bytes.whole(), name));
     const mark = await bytes.take(syncBytes);
     if (packed === undefined || mark?.equals(sync) !== true)
-      throw damaged(name, `block ${block} does not end as it should`);
+      throw damaged(name, `block ${block} lacks its sync marker`);
     const values = await unpack(packed).catch((error: unknown) => {
       throw damaged(name, `block ${block} cannot be unpacked`, error);
     });
@@ -47,13 +47,13 @@ export async function* readAvro(chunks: AsyncIterable<Buffer>, name: string): As
     for (let left = count; left > 0; left -= 1) {
       const { value, next } = decoded(decoder, values, at, `${name}, block ${block}`);
       at = next;
-      if (isObject(value)) notFinite.look(Object.entries(value));
+      if (isObject(value)) notFinite.count(Object.entries(value));
       writer.text(JSON.stringify(value));
       const piece = writer.take();
       if (piece !== undefined) yield noted(piece);
     }
     if (at < values.length) {
-      const rest = `${values.length - at} bytes follow the ${count} records that it should hold`;
+      const rest = `${values.length - at} bytes follow the ${count} records that it should contain`;
       throw damaged(`${name}, block ${block}`, rest);
     }
   }
@@ -61,11 +61,11 @@ export async function* readAvro(chunks: AsyncIterable<Buffer>, name: string): As
   if (last !== undefined) yield noted(last);
 }
 
-/** A record takes a byte at least, unless its schema holds nothing. */
+/** A record takes at least one byte, unless its schema has no content. */
 function checkCount(count: number, bytes: number, place: string): void {
   if (count < 0) throw damaged(place, `expected a number of records, got ${count}`);
   if (count > bytes && (bytes > 0 || count > emptyRecordsMax)) {
-    throw damaged(place, `it should hold ${count} records, and has ${bytes} bytes`);
+    throw damaged(place, `it should contain ${count} records, but has ${bytes} bytes`);
   }
 }
 
@@ -98,7 +98,7 @@ async function readHeader(bytes: Bytes, name: string): Promise<Header> {
     }
   }
   const sync = await bytes.take(syncBytes);
-  if (sync === undefined) throw damaged(name, 'its header has no end');
+  if (sync === undefined) throw damaged(name, 'its header is incomplete');
   const codec = meta.get('avro.codec')?.toString() ?? 'null';
   const unpack = unpackers[codec];
   if (unpack === undefined) {
@@ -122,14 +122,14 @@ const unpackers: Readonly<Record<string, (block: Buffer) => Promise<Buffer>>> = 
   zstandard: (block) => promisify(zstdDecompress)(block, { maxOutputLength: blockBytesMax }),
 };
 
-/** The length of the content stands in front of it, its checksum behind. */
+/** The length of the content precedes it, its checksum follows. */
 async function unsnappy(block: Buffer): Promise<Buffer> {
   const { snappyUncompress } = await import('hyparquet');
   const { value: length } = varint(block);
   if (length > blockBytesMax) throw new RangeError(`expected at most ${blockBytesMax} bytes in a block, got ${length}`);
   const content = Buffer.alloc(length);
   snappyUncompress(new Uint8Array(block.subarray(0, -4)), content);
-  if (crc32(content) !== block.readUInt32BE(block.length - 4)) throw new Error('the checksum is another one');
+  if (crc32(content) !== block.readUInt32BE(block.length - 4)) throw new Error('the checksum differs');
   return content;
 }
 
@@ -183,7 +183,7 @@ function bytesOf(chunks: AsyncIterable<Buffer>, name: string): Bytes {
 
 function within(length: number | undefined, name: string): number {
   if (length !== undefined && length >= 0 && length <= blockBytesMax) return length;
-  throw damaged(name, `it says that ${length ?? 'no'} bytes follow`);
+  throw damaged(name, `it claims that ${length ?? 'no'} bytes follow`);
 }
 
 function damaged(name: string, what: string, cause?: unknown): SourceWaitError {

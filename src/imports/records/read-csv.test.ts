@@ -40,7 +40,9 @@ describe('tables as tools write them', () => {
       { id: '3', note: 'a "b" c' },
       { id: '4', note: 'plain\\' },
     ]);
-    expect(await readAs(text)).toBe('a table with a header, columns separated by commas, quotes behind backslashes');
+    expect(await readAs(text)).toBe(
+      'a table with a header, columns separated by commas, quotes escaped by backslashes',
+    );
   });
 
   it('backslashes at the end of quoted cells are themselves where the table is sound so', async () => {
@@ -58,7 +60,7 @@ describe('tables as tools write them', () => {
 
   it('lines may end with CR alone', async () => {
     expect(await rowsOf('a,b\r1,"x\ny"\r2,\r"3",z')).toEqual([{ a: '1', b: 'x\ny' }, { a: '2' }, { a: '3', b: 'z' }]);
-    expect(await readAs('a,b\r1,2\r')).toContain('lines that end with CR');
+    expect(await readAs('a,b\r1,2\r')).toContain('lines ending with CR');
   });
 
   it('lines above the header are refused, with the line in which the table begins', async () => {

@@ -1,29 +1,30 @@
 import { isUtf8 } from 'node:buffer';
 import { createLineWriter, faultOf, type LineWriter, type Piece } from './piece.ts';
 
-/** A row that goes on for longer has a quote too many or too few. */
+/** A longer row has an unbalanced quote. */
 const rowCharsMax = 4 * 1024 * 1024;
 
-/** How a table is written. */
+/** The dialect of a table. */
 export interface CsvDialect {
   readonly delimiter: string;
-  /** A quote within quotes may also stand behind a backslash, as MySQL and Redshift write it; by default it is doubled. */
+  /** Quotes within quotes may also be escaped by a backslash, as in MySQL and Redshift; by default they are doubled. */
   readonly escape?: 'backslash';
-  /** What ends a line; by default \n or \r\n. */
+  /** Line terminator; by default \n or \r\n. */
   readonly lineBreak?: '\r';
-  /** The first line says what the delimiter is, as Excel writes it: `sep=;`. */
+  /** The first line names the delimiter, as in Excel: `sep=;`. */
   readonly separatorLine?: true;
 }
 
 interface CsvPlaces {
   readonly dialect: CsvDialect;
-  /** Of a line, from 1; for faults. */
+  /** Names a line (from 1) in faults. */
   readonly place: (line: number) => string;
 }
 
 /**
- * Rows below a header as objects whose values are texts; an empty cell without quotes, or one that is \\N, is no member. A row that cannot be read, or has more or fewer values than the header,
- * costs its first line only: reading goes on with the next one, so a stray quote does not swallow what follows.
+ * Reads rows below a header as objects with text values; an empty unquoted cell and an unquoted \\N are omitted. A row that
+ * cannot be read, or has more or fewer values than the header, costs only its first line: reading continues with the next line,
+ * so a stray quote does not swallow what follows.
  */
 export async function* readCsv(chunks: AsyncIterable<Buffer>, { dialect, place }: CsvPlaces): AsyncGenerator<Piece> {
   const writer = createLineWriter();
@@ -38,14 +39,14 @@ export async function* readCsv(chunks: AsyncIterable<Buffer>, { dialect, place }
   if (last !== undefined) yield last;
 }
 
-/** How many rows of the beginning of a table cannot be read so. */
+/** Counts the rows at the beginning of a table that cannot be read in this dialect. */
 export function faultsIn(head: string, dialect: CsvDialect): number {
   let faults = 0;
   createRows({ text: () => {}, fault: () => void (faults += 1) }, dialect, String).push(head, true);
   return faults;
 }
 
-/** Text cut between characters. Not sound: bytes in it are no UTF-8 and became U+FFFD. */
+/** Yields text cut between characters. `sound` is false if bytes are not UTF-8 and became U+FFFD. */
 async function* texts(chunks: AsyncIterable<Buffer>): AsyncGenerator<{ text: string; sound: boolean }> {
   let carry = Buffer.alloc(0);
   for await (const chunk of chunks) {
@@ -61,7 +62,7 @@ function textOf(bytes: Buffer): { text: string; sound: boolean } {
   return { text: bytes.toString('utf8'), sound: isUtf8(bytes) };
 }
 
-/** Before a character of UTF-8 that is not complete. */
+/** Returns the end of the last complete UTF-8 character. */
 function characterEnd(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] as number;
@@ -85,9 +86,9 @@ function createRows(
   const { lineBreak = '\n', separatorLine = false } = dialect;
   let text = '';
   let line = 1;
-  /** Of the text at hand. */
+  /** For the current text. */
   let sound = true;
-  /** Of the piece that came last. */
+  /** For the latest piece. */
   let lastSound = true;
   let header: readonly string[] | undefined;
   const take = (values: readonly Cell[], raw: string): boolean => {
@@ -144,17 +145,17 @@ function createRows(
   };
 }
 
-/** Undefined: there is nothing, not even quotes. */
+/** `undefined` for an empty unquoted cell. */
 type Cell = string | undefined;
 
 interface Row {
   readonly values: Cell[];
   readonly end: number;
-  /** Lines of the file that it covers. */
+  /** Number of lines that it covers. */
   readonly lines: number;
 }
 
-/** A row, `more` when the text ends within it, or what is wrong with it. */
+/** Returns a row, `more` if the text ends within it, or the fault. */
 function scanRow(text: string, from: number, dialect: CsvDialect, last: boolean): Row | string {
   const { delimiter, lineBreak = '\n' } = dialect;
   const values: Cell[] = [];
@@ -201,14 +202,14 @@ function unescaped(value: string, { escape }: CsvDialect): string {
 
 function endOfRow(text: string, at: number, values: Cell[], lines: number): Row {
   const value = values.at(-1) ?? '';
-  // Without quotes the \r of \r\n is still in the value.
+  // In an unquoted value the \r of \r\n is still included.
   if (text[at] !== '\r' && text[at - 1] === '\r' && value.endsWith('\r'))
     values[values.length - 1] = bareCell(value.slice(0, -1));
   const end = text[at] === '\r' ? (text[at + 1] === '\n' ? at + 2 : at + 1) : at + 1;
   return { values, end, lines };
 }
 
-/** Position of the quote that closes, which is not doubled; -1: none. */
+/** Returns the position of the closing quote, which is not doubled, or -1. */
 function closingQuote(text: string, from: number, { escape }: CsvDialect): number {
   if (escape === 'backslash') return closingAfterEscapes(text, from);
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 2)) {
@@ -260,10 +261,10 @@ function problemOf(values: readonly Cell[], header: readonly string[], garbled: 
     : undefined;
 }
 
-/** Names that are empty or there already get one of their own. */
+/** Gives empty and repeated names unique ones. */
 function headerOf(values: readonly Cell[]): string[] {
   const names = new Set<string>();
-  /** Of each name, the number that its next namesake tries first. */
+  /** The next suffix to try for each name. */
   const numbers = new Map<string, number>();
   for (const [index, value = ''] of values.entries()) {
     const name = value.trim() === '' ? `column_${index + 1}` : value.trim();

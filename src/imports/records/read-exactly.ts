@@ -1,8 +1,8 @@
-/** Cuts a stream at places that the reader chooses. */
+/** Reads exact numbers of bytes from a stream. */
 export interface ExactReader {
-  /** So many bytes, fewer at the end of the stream. */
+  /** Returns so many bytes, fewer at the end of the stream. */
   take(bytes: number): Promise<Buffer>;
-  /** The same piece by piece, as they come. */
+  /** Yields the same bytes piece by piece. */
   stream(bytes: number): AsyncGenerator<Buffer>;
 }
 

@@ -1,14 +1,13 @@
 import { lineWithoutRecord, type SourceFault } from '../source.ts';
-import { textOfString } from './frames.ts';
-import { escapeControls } from './raw-controls.ts';
-import { pieceBytes, recordBytesMax, tooLong, type Piece } from './piece.ts';
+import { textOfString } from './detect.ts';
+import { escapeControls, pieceBytes, recordBytesMax, tooLong, type Piece } from './piece.ts';
 
 const newline = 0x0a;
 const lineEnd = Buffer.from('\n');
 
 /**
- * Lines as they are: the bytes are handed on, only line breaks are looked for. `place` names a line for faults. What is kept of a
- * chunk while the next one is asked for is copied: its memory may be used again.
+ * Passes lines through; the bytes are only searched for line breaks. `place` names a line for faults. Bytes kept across chunks
+ * are copied, since the memory of a chunk may be reused.
  */
 export async function* readLines(
   chunks: AsyncIterable<Buffer>,
@@ -24,14 +23,14 @@ export async function* readLines(
   if (last !== undefined) yield last;
 }
 
-/** Lines of plain text, each as a JSON string; blank ones stay blank, and an escaped line break stays in its record. */
+/** Reads lines of plain text, each as a JSON string; blank lines stay blank, and an escaped line break stays in its record. */
 export async function* readTexts(
   chunks: AsyncIterable<Buffer>,
   place: (line: number) => string,
 ): AsyncGenerator<Piece> {
   const escaped = createEscapedLines();
   for await (const piece of readLines(chunks, place)) {
-    // Faults name lines of their own piece.
+    // Faults refer to lines of the same piece.
     if (piece.faults.length > 0) yield* textPieces(escaped.rest());
     const texts = piece.lines.toString().split('\n').slice(0, -1);
     yield* textPieces(escaped.join(texts), piece.faults);
@@ -45,7 +44,7 @@ function textPieces(texts: readonly string[], faults: Piece['faults'] = []): rea
   return [{ lines: Buffer.from(lines.join('')), count: texts.length, faults }];
 }
 
-/** Records as the texts of JSON strings, one a line; what is none stays as it is. */
+/** Reads records given as JSON strings, one per line; other lines stay. */
 export async function* readStrings(
   chunks: AsyncIterable<Buffer>,
   place: (line: number) => string,
@@ -63,7 +62,7 @@ interface Splitter {
 }
 
 function createSplitter(place: (line: number) => string): Splitter {
-  /** The beginning of a line whose end has not come yet. */
+  /** The beginning of an incomplete line. */
   let carry: Buffer[] = [];
   let carried = 0;
   let overlong = false;
@@ -77,8 +76,8 @@ function createSplitter(place: (line: number) => string): Splitter {
     carry = [];
     carried = 0;
   };
-  /** An overlong line leaves one without a record behind, so that the lines after it keep their numbers. */
-  const giveUp = (): Piece => {
+  /** Replaces an overlong line by one without a record, so that later lines keep their numbers. */
+  const abandonLine = (): Piece => {
     const line = linesDone + 1;
     const fault = { ...tooLong({ place: place(line), line }, carry[0] ?? lineEnd), heldAt: 0 };
     release();
@@ -108,7 +107,7 @@ function createSplitter(place: (line: number) => string): Splitter {
       if (end > 0) pieces.push(piece(chunk.subarray(0, end), []));
       if (end < chunk.length) carry.push(Buffer.from(chunk.subarray(end)));
       carried += chunk.length - end;
-      if (carried > recordBytesMax) pieces.push(giveUp());
+      if (carried > recordBytesMax) pieces.push(abandonLine());
       return pieces;
     },
     end: () => (carried === 0 ? undefined : piece(Buffer.concat([...carry, lineEnd]), [])),
@@ -122,12 +121,12 @@ function countLines(lines: Buffer): number {
 }
 
 /**
- * A backslash before a line break makes it part of the value, as data feeds write it: what comes after it belongs to the same record.
- * Lines that are open at the end are kept for the next call.
+ * Joins lines whose line break is escaped by a backslash, as in data feeds. Lines that are open at the end are kept for the next
+ * call.
  */
 interface EscapedLines {
   join(lines: readonly string[]): readonly string[];
-  /** What is left open, at the end. */
+  /** Returns the line left open at the end. */
   rest(): readonly string[];
 }
 
@@ -151,7 +150,7 @@ function createEscapedLines(): EscapedLines {
   };
 }
 
-/** Ends with a backslash that is not escaped itself. */
+/** Whether a line ends with an unescaped backslash. */
 function isOpen(line: string): boolean {
   if (!line.endsWith('\\')) return false;
   const backslashes = /\\+$/.exec(line)?.[0].length ?? 0;

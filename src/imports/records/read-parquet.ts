@@ -1,9 +1,8 @@
 import type { AsyncBuffer, FileMetaData, SchemaElement, ColumnMetaData } from 'hyparquet';
 import { open, type FileHandle } from 'node:fs/promises';
 import { SourceError, SourceWaitError } from '../source.ts';
-import { createNotFinite } from './not-finite.ts';
-import { createLineWriter, type Piece } from './piece.ts';
 import {
+  createNotFiniteCounter,
   jsonColumn,
   mayBeNotFinite,
   parquetParsers,
@@ -11,18 +10,19 @@ import {
   type Convert,
   type ParquetColumn,
 } from './parquet-values.ts';
+import { createLineWriter, type Piece } from './piece.ts';
 import { crc32 } from 'node:zlib';
 
-/** Of values that are decoded at once, as the file counts them; a row group may be larger. */
+/** Approximate size of the values decoded at a time; a row group may be larger. */
 const batchBytes = 32 * 1024 * 1024;
 const batchRowsMax = 20_000;
-/** Columns within columns. */
+/** Limit of nested columns. */
 const depthMax = 100;
 
 interface ParquetHints {
   readonly name: string;
   readonly signal: AbortSignal;
-  /** Hears how many bytes of the file the rows read so far take, about. */
+  /** Receives the approximate bytes of the file for the rows read so far. */
   readonly onRead: (bytes: number) => void;
 }
 
@@ -31,15 +31,15 @@ type Rows = Record<string, unknown>[];
 interface Column {
   readonly name: string;
   readonly convert: Convert;
-  /** It may hold NaN and Infinity. */
+  /** Whether it may contain NaN and Infinity. */
   readonly isFloating: boolean;
 }
 
 /**
- * Rows as objects, some thousand at a time. Memory holds the compressed bytes of one row group and one batch of rows.
- * Times become ISO 8601, dates YYYY-MM-DD, integers and decimals that a number does not hold exactly become text, bytes base64.
- * Bytes that are UTF-8 become text. Pages whose checksum is wrong are never read.
- * @throws SourceWaitError when the file is truncated or damaged, SourceError when it uses what cannot be read
+ * Reads rows as objects, a few thousand at a time. Memory holds the compressed bytes of one row group and one batch of rows.
+ * Times become ISO 8601, dates YYYY-MM-DD, integers and decimals that a double does not represent exactly become text, bytes
+ * base64 or, if they are UTF-8, text. Pages with a wrong checksum are never read.
+ * @throws SourceWaitError if the file is truncated or damaged, SourceError if it uses unsupported features
  */
 export async function* readParquet(path: string, hints: ParquetHints): AsyncGenerator<Piece> {
   const handle = await open(path);
@@ -56,7 +56,7 @@ async function* readRows(file: AsyncBuffer, size: number, hints: ParquetHints): 
   const { compressors } = await import('hyparquet-compressors');
   const { metadata, columns } = await readSchema(file, size, hints.name);
   const floating = columns.filter(({ isFloating }) => isFloating).map(({ name }) => name);
-  const notFinite = createNotFinite();
+  const notFinite = createNotFiniteCounter();
   const noted = (piece: Piece): Piece => ({ ...piece, notes: notFinite.take() });
   const total = Number(metadata.num_rows);
   const writer = createLineWriter();
@@ -76,12 +76,12 @@ async function* readRows(file: AsyncBuffer, size: number, hints: ParquetHints): 
       },
     );
     if (rows.length !== end - start) {
-      throw damaged(hints.name, `rows ${start + 1} to ${end} are expected, and ${rows.length} of them are there`);
+      throw damaged(hints.name, `expected rows ${start + 1} to ${end}, got ${rows.length} of them`);
     }
     hints.onRead(Math.floor((size * end) / Math.max(1, total)));
     for (const row of rows) {
       const record = recordOf(row, columns);
-      notFinite.look(floating.map((name) => [name, record[name]]));
+      notFinite.count(floating.map((name) => [name, record[name]]));
       writer.text(JSON.stringify(record));
       const piece = writer.take();
       if (piece !== undefined) yield noted(piece);
@@ -114,7 +114,7 @@ async function readSchema(
   return { metadata: { ...metadata, schema: metadata.schema.map(plainSchema) }, columns };
 }
 
-/** The schema is a tree, laid out in depth-first order below its root; no number in it is believed. */
+/** The schema is a tree in depth-first order below its root; its numbers are not trusted. */
 function topLevel(schema: readonly SchemaElement[], name: string): ParquetColumn[] {
   let at = 1;
   const next = (depth: number): ParquetColumn => {
@@ -142,7 +142,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Never across row groups, so that each group's bytes are let go before the next one's come. */
+/** Batches never span row groups, so that a group's bytes are released before the next group is read. */
 function* batches(metadata: FileMetaData): Generator<{ start: number; end: number; group: number }> {
   let start = 0;
   for (const [index, group] of metadata.row_groups.entries()) {
@@ -180,7 +180,7 @@ function fileBuffer(handle: FileHandle, size: number): AsyncBuffer {
   };
 }
 
-/** Of a page's header, with room for statistics of long texts. */
+/** Limit of a page header, with room for statistics of long texts. */
 const headBytes = 64 * 1024;
 
 interface Place {
@@ -190,9 +190,8 @@ interface Place {
 }
 
 /**
- * Compares the pages of a row group with their checksums, where the writer has written any. What is decoded afterwards is what was
- * written.
- * @throws SourceWaitError when a page is another one than was written
+ * Verifies the pages of a row group against their checksums, if the writer added any.
+ * @throws SourceWaitError if a page differs
  */
 async function checkPages(file: AsyncBuffer, metadata: FileMetaData, place: Place): Promise<void> {
   for (const { meta_data: column } of metadata.row_groups[place.group]?.columns ?? []) {
@@ -215,7 +214,7 @@ async function checkColumn(file: AsyncBuffer, column: ColumnMetaData, place: Pla
   for (let at = start; at < end; number += 1) {
     const bytes = Buffer.from(await file.slice(at, Math.min(end, at + headBytes)));
     const page = pageHead(bytes) ?? refuse(`page ${number} has no readable header`);
-    // A writer gives checksums to all pages or to none.
+    // A writer adds checksums to all pages or to none of them.
     if (page.crc === undefined) return;
     const from = at + page.headerBytes;
     if (!(page.bytes >= 0 && from + page.bytes <= end)) refuse(`page ${number} continues beyond its column`);
@@ -227,7 +226,7 @@ async function checkColumn(file: AsyncBuffer, column: ColumnMetaData, place: Pla
 
 interface PageHead {
   readonly headerBytes: number;
-  /** Of the page behind the header, as it lies in the file. */
+  /** Size of the page after the header, compressed. */
   readonly bytes: number;
   readonly crc: number | undefined;
 }
@@ -235,7 +234,7 @@ interface PageHead {
 const bytesField = 3;
 const crcField = 4;
 
-/** The header is a struct of Thrift's compact protocol; undefined: it is none. */
+/** Reads the header, a struct of Thrift's compact protocol; `undefined` if it is invalid. */
 function pageHead(bytes: Buffer): PageHead | undefined {
   const reader = { bytes, at: 0 };
   try {
@@ -256,7 +255,7 @@ interface Reader {
 const structsMax = 16;
 const kinds = { yes: 1, no: 2, byte: 3, double: 7, binary: 8, list: 9, set: 10, struct: 12 };
 
-/** Its whole numbers by their field; everything else is passed over. Throws RangeError where it ends too early or is none. */
+/** Returns the whole numbers of a struct by field and skips everything else. Throws RangeError if it ends early or is invalid. */
 function readStruct(reader: Reader, depth: number): Map<number, number> {
   if (depth > structsMax) throw new RangeError('structs are nested too deep');
   const numbers = new Map<number, number>();
@@ -296,7 +295,7 @@ function skip(reader: Reader, count: number): undefined {
   return undefined;
 }
 
-/** Sound for 53 bits, which sizes and checksums have not. */
+/** Sound up to 53 bits, more than sizes and checksums have. */
 function varint(reader: Reader): number {
   let value = 0;
   for (let factor = 1; factor < 2 ** 70; factor *= 128) {
@@ -305,7 +304,7 @@ function varint(reader: Reader): number {
     value += (byte & 0x7f) * factor;
     if (byte < 0x80) return value;
   }
-  throw new RangeError('a number has no end');
+  throw new RangeError('a number is too long');
 }
 
 function zigzag(reader: Reader): number {

@@ -16,7 +16,7 @@ const tempDir = mkdtempSync(join(tmpdir(), 'millrace-records-'));
 const hints: ReadHints = { name: 'a', signal: new AbortController().signal, tempDir };
 afterAll(() => rmSync(tempDir, { recursive: true, force: true }));
 
-const oddities = [
+const specialTexts = [
   '',
   'plain',
   'a "quote"',
@@ -26,7 +26,7 @@ const oddities = [
   '{"batch":[1,]}',
   '\\"]}',
 ];
-const value = fc.oneof(fc.constantFrom(...oddities), fc.string({ unit: 'binary', maxLength: 20 }));
+const value = fc.oneof(fc.constantFrom(...specialTexts), fc.string({ unit: 'binary', maxLength: 20 }));
 const records: fc.Arbitrary<TextRecord[]> = fc.array(
   fc.record({ event: fc.constantFrom('signed up', 'paid'), id: value, note: value }),
   { minLength: 1, maxLength: 25 },
@@ -65,7 +65,7 @@ describe('records of a file', () => {
     },
   );
 
-  it('nothing is left behind where archives lie while they are read', async () => {
+  it('no temporary files of archives remain', async () => {
     const bytes = wrapIn['zip']?.(Buffer.from('{"a":1}\n')) ?? Buffer.alloc(0);
     expect(parsed(await readText(bytes))).toEqual([{ a: 1 }]);
     expect(readdirSync(tempDir).filter((name) => name.endsWith('.spool'))).toEqual([]);
@@ -101,8 +101,8 @@ async function* readAll(chunks: AsyncIterable<Buffer>, signal: AbortSignal) {
   yield* readRecords(chunks, { ...hints, signal });
 }
 
-describe('what is no record', () => {
-  it('lines of NDJSON are handed on as they are, blank and broken ones too', async () => {
+describe('input that is not a record', () => {
+  it('lines of NDJSON pass unchanged, even blank and broken ones', async () => {
     const text = '{"a":1}\n\n{"b":\nnonsense\r\n{"c":3}';
     expect((await readText(text)).lines).toEqual(['{"a":1}', '', '{"b":', 'nonsense\r', '{"c":3}']);
   });
@@ -118,7 +118,7 @@ describe('what is no record', () => {
     expect(array.faults).toMatchObject([{ place: 'record 2' }]);
   });
 
-  it('an element that is no JSON costs itself only', async () => {
+  it('an element that is not JSON affects no other', async () => {
     expect((await readText('[{"a":1}, nonsense, {"b": }}, {"c":3},]')).lines).toEqual([
       '{"a":1}',
       'nonsense',
@@ -133,7 +133,7 @@ describe('what is no record', () => {
     expect(faults).toMatchObject([{ place: 'after record 1' }]);
   });
 
-  it('a broken row of CSV costs its own line', async () => {
+  it('a broken row of CSV affects only its own line', async () => {
     const rows = ['id,note', '1,"a"', '2,"stray', '3,"c ""d"""', '4', '5,e,f', '6,"g"h', '7,"two\nlines"', '8,end"'];
     const { lines, faults } = await readText(rows.join('\n'));
     expect(lines.map((line) => Object.values(JSON.parse(line) as object))).toEqual([
@@ -150,21 +150,21 @@ describe('what is no record', () => {
     ]);
   });
 
-  it('a quote that is never closed costs one line, whatever follows', async () => {
+  it('an unclosed quote affects one line, regardless of what follows', async () => {
     const rows = Array.from({ length: 2000 }, (_, index) => `${index},${'x'.repeat(4000)}`);
     const text = ['id,note', '-1,"open', ...rows].join('\n');
     const { lines, faults } = await readBack(cutAt(Buffer.from(text), [1e5, 5e5, 1e6, 5e6]), hints);
     expect([lines.length, faults.length]).toEqual([2000, 1]);
   });
 
-  it('a row that is no UTF-8 is a fault', async () => {
+  it('a row that is not UTF-8 is a fault', async () => {
     const bytes = Buffer.concat([Buffer.from('id,note\n1,a\n2,'), Buffer.from([0xe9]), Buffer.from('\n3,é\n')]);
     const { lines, faults } = await readBack(cutAt(bytes, []), hints);
     expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(['1', '3']);
     expect(faults).toMatchObject([{ place: 'line 3', reason: expect.stringContaining('UTF-8') }]);
   });
 
-  it('columns of CSV with the same name or none get names of their own', async () => {
+  it('CSV columns with repeated or empty names get unique names', async () => {
     expect((await readText('a,a,,b\n1,2,3,4')).lines).toEqual(['{"a":"1","a_2":"2","column_3":"3","b":"4"}']);
   });
 
@@ -217,14 +217,14 @@ describe('damage', () => {
     expect(error).toMatchObject({ unlimited: false, message: expect.stringMatching(message) });
   });
 
-  describe('bytes behind the end of gzip data', () => {
+  describe('bytes after the end of gzip data', () => {
     const members = Buffer.concat([gzipSync('{"a":1}\n'), gzipSync(''), gzipSync('{"a":2}\n')]);
     const every = Array.from({ length: 2000 }, (_, at) => at);
 
     it.each([
       ['zeros are padding', Buffer.alloc(700)],
       ['one zero is padding', Buffer.alloc(1)],
-      ['there are none', Buffer.alloc(0)],
+      ['nothing', Buffer.alloc(0)],
     ])('%s', async (_name, behind) => {
       const bytes = Buffer.concat([members, behind]);
       for (const at of [[], every]) {
@@ -242,7 +242,7 @@ describe('damage', () => {
       for (const at of [[], every]) {
         const error = await readBack(cutAt(bytes, at), hints).catch((thrown: unknown) => thrown);
         expect(error).toBeInstanceOf(SourceError);
-        expect(String(error)).toMatch(`the gzip data of a ends at byte ${members.length}, and something else follows`);
+        expect(String(error)).toMatch(`the gzip data of a ends at byte ${members.length}, and is followed by`);
       }
     });
 
@@ -255,7 +255,7 @@ describe('damage', () => {
       );
     });
 
-    it('names, comments, extra fields and checksums of a header are passed over', async () => {
+    it('names, comments, extra fields and checksums of a header are skipped', async () => {
       const plain = gzipSync('{"a":3}\n');
       const more = Buffer.concat([Buffer.from([3, 0, 1, 2, 3]), Buffer.from('name\0comment\0'), Buffer.from([9, 9])]);
       const head = Buffer.from(plain.subarray(0, 10));
@@ -265,7 +265,7 @@ describe('damage', () => {
     });
   });
 
-  it('of a file on disk it is said once: it is the same the next time', async () => {
+  it('a file on disk is not retried: the damage is permanent', async () => {
     const path = join(tempDir, 'cut.gz');
     writeFileSync(path, cut(gzipSync(sound)));
     const error = await collect(readRecordFile(path, hints)).catch((thrown: unknown) => thrown);
@@ -273,7 +273,7 @@ describe('damage', () => {
     expect(error).toMatchObject({ message: expect.stringMatching(/gzip data of a ends too early at byte \d+/) });
   });
 
-  it('an error of the source comes through as it is', async () => {
+  it('an error of the source passes through unchanged', async () => {
     async function* broken(): AsyncGenerator<Buffer> {
       yield zstdCompressSync(sound).subarray(0, 1000);
       throw new SourceWaitError('the connection broke', { unlimited: true });
@@ -286,7 +286,7 @@ describe('damage', () => {
     await expect(readBack(brokenGzip(), hints)).rejects.toThrow('the connection broke');
   });
 
-  it('what grows beyond measure is refused', async () => {
+  it('excessive expansion is rejected', async () => {
     const member = gzipSync(Buffer.alloc(256 * 1024, '{"a":1}\n'));
     async function* members(count: number): AsyncGenerator<Buffer> {
       for (let times = 0; times < count; times += 1) yield member;
@@ -343,7 +343,7 @@ describe('text in UTF-16', () => {
 });
 
 describe('a data feed of Adobe Analytics', () => {
-  it('has no header: its first hit is a record like the others, and a line of names is none', async () => {
+  it('has no header: its first hit is a record like the others, and a line of names is not a record', async () => {
     const cells = Array.from({ length: 40 }, (_, index) => (index % 3 === 0 ? String(index) : ''));
     const lines = [cells.join('\t'), cells.toReversed().join('\t')];
     const read = await readText(`${lines.join('\n')}\n`);
@@ -384,7 +384,7 @@ describe('enriched events of Snowplow', () => {
     expect(read.lines.map((line) => (line === '' ? line : (JSON.parse(line) as unknown)))).toEqual([first, '', second]);
   });
 
-  it('are known although the first line is damaged, which costs no other', async () => {
+  it('are recognised even if the first line is damaged, which affects no other', async () => {
     const columns = Array.from({ length: 131 }, (_, index) =>
       index === 5 ? 'unstruct' : index === 6 ? '{"q": "r"}' : '',
     );

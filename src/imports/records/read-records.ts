@@ -1,8 +1,7 @@
 import { SourceError, SourceWaitError, type ForeignFiles, type ReadingNote, type RecordChunk } from '../source.ts';
 import { readAvro } from './read-avro.ts';
 import { readCsv } from './read-csv.ts';
-import { guardRatio, unzstdChunks } from './decompress.ts';
-import { gunzipChunks } from './gunzip-chunks.ts';
+import { guardRatio, unzstdChunks, gunzipChunks } from './decompress.ts';
 import { byteOrderMark, containerOf, isUsual, readingOf, textFormOf, type Container, type TextForm } from './detect.ts';
 import { mendLines } from './mend-lines.ts';
 import { readSequence, readValues } from './read-values.ts';
@@ -10,18 +9,17 @@ import { readLines, readStrings, readTexts } from './read-lines.ts';
 import { readParquet } from './read-parquet.ts';
 import { reasonToLeaveOut } from './left-out.ts';
 import type { Piece, ReadHints } from './piece.ts';
-import { tarMembers } from './tar-members.ts';
+import { tarMembers, zipMembers } from './archive-members.ts';
 import { unbzip2Chunks } from './bzip2/unbzip2-chunks.ts';
 import { unxzChunks } from './unxz-chunks.ts';
-import { zipMembers } from './zip-members.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TextDecoder } from 'node:util';
 
 /**
- * Text of UTF-16 that begins with a byte order mark (as Matomo and Excel write CSV), as UTF-8 without one.
- * @throws SourceWaitError when it is damaged or ends within a character: the transfer may have been cut
+ * Converts UTF-16 text with a byte order mark (CSV from Matomo and Excel) to UTF-8 without one.
+ * @throws SourceWaitError if it is damaged or ends within a character: the transfer may have been cut off
  */
 async function* utf16Chunks(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   let decoder: TextDecoder | undefined;
@@ -36,7 +34,7 @@ async function* utf16Chunks(chunks: AsyncIterable<Buffer>, name: string): AsyncG
     if (rest !== '') yield Buffer.from(rest);
   } catch (cause) {
     if (!(cause instanceof TypeError)) throw cause;
-    const message = `${name} is no whole text in UTF-16 from byte ${bytes} on: is it truncated, or damaged?`;
+    const message = `${name} is not valid UTF-16 from byte ${bytes} on: is it truncated or damaged?`;
     throw new SourceWaitError(message, { unlimited: false, cause });
   }
 }
@@ -44,15 +42,15 @@ async function* utf16Chunks(chunks: AsyncIterable<Buffer>, name: string): AsyncG
 export type { ReadHints } from './piece.ts';
 
 const headBytes = 64 * 1024;
-/** Wrappings within each other: gzip in zip, gzip in gzip. */
+/** Limit of nested layers: gzip in zip, gzip in gzip. */
 const layersMax = 3;
 const ratioMaxDefault = 400;
 
 /**
- * The records of a file or an answer, whatever it is: NDJSON, JSON arrays, JSON objects, batch objects, CSV, Parquet or Avro, plain
- * or wrapped in gzip, zstd, xz, bzip2, zip or tar. What it is is seen by its bytes. The same bytes give the same lines, however
- * they are cut.
- * @throws SourceWaitError when it is truncated or damaged, SourceError when it is nothing of these
+ * Reads the records of a file or response in any supported form: NDJSON, JSON arrays, JSON objects, batch objects, CSV, Parquet
+ * or Avro, plain or in gzip, zstd, xz, bzip2, zip or tar. The form is detected by the bytes. The same bytes give the same lines,
+ * however they are split into chunks.
+ * @throws SourceWaitError if it is truncated or damaged, SourceError if it has another form
  */
 export async function* readRecords(chunks: AsyncIterable<Buffer>, hints: ReadHints): AsyncGenerator<RecordChunk> {
   const progress = { bytes: 0 };
@@ -60,8 +58,8 @@ export async function* readRecords(chunks: AsyncIterable<Buffer>, hints: ReadHin
 }
 
 /**
- * The same for a file on disk; archives and Parquet files are read where they lie.
- * @throws SourceError also when it is truncated or damaged, since it is so the next time; the file system's errors too
+ * Reads the records of a file on disk; archives and Parquet files are read in place.
+ * @throws SourceError also if it is truncated or damaged, since a retry gives the same result; also the file system's errors
  */
 export async function* readRecordFile(path: string, hints: ReadHints): AsyncGenerator<RecordChunk> {
   const progress = { bytes: 0 };
@@ -80,9 +78,9 @@ interface Context extends ReadHints {
   readonly layer: number;
   /** Bytes of the source read so far, before decompression. */
   readonly progress: { bytes: number };
-  /** The bytes lie in a file, as they are. */
+  /** The file that contains the bytes unchanged. */
   readonly path?: string | undefined;
-  /** Of the chunks of that file. */
+  /** Memory of the chunks of that file. */
   readonly memory?: ChunkMemory | undefined;
 }
 
@@ -152,7 +150,7 @@ function guarded(chunks: AsyncIterable<Buffer>, { progress, ...context }: Contex
   return guardRatio(chunks, { ...context, sourceBytes: () => progress.bytes });
 }
 
-/** For what is read from its end: where it lies, or where it is laid for the time. */
+/** Reads a form that starts at its end: in place, or from a temporary file. */
 async function* onDisk(
   chunks: AsyncGenerator<Buffer>,
   context: Context,
@@ -160,7 +158,7 @@ async function* onDisk(
   path = context.path,
 ): AsyncGenerator<Piece> {
   if (path !== undefined) {
-    // Only its head was read; from here on the reader counts.
+    // Only the head was read; the reader counts from here.
     context.progress.bytes = 0;
     return yield* read(path, context);
   }
@@ -195,11 +193,11 @@ async function* readText(head: Buffer, chunks: AsyncIterable<Buffer>, context: C
   const { name, layer } = context;
   const bare = head.subarray(0, 3).equals(byteOrderMark) ? head.subarray(3) : head;
   const rest = bare === head ? chunks : skip(chunks, 3);
-  // So much and no more, so that the same bytes are taken for the same however they are cut.
+  // A fixed length, so that the same bytes have the same form, however they are split.
   const start = bare.subarray(0, headBytes);
   const form = textFormOf(start, name);
   context.onText?.(form, start);
-  // Within an archive a line number alone does not say where it is.
+  // In an archive a line number alone is ambiguous.
   const at = (what: string): string => (layer > 0 ? `${name}, ${what}` : what);
   const places = {
     name,
@@ -214,7 +212,7 @@ async function* readText(head: Buffer, chunks: AsyncIterable<Buffer>, context: C
     const reason = await reasonToLeaveOut(foreign, { form, bytes: start, isWhole, read: () => read(only(start)) });
     if (reason !== undefined) {
       foreign.leftOut(name, reason.reason, reason.records);
-      // What comes after it in an archive begins behind it.
+      // The next member of an archive begins after it.
       for await (const _chunk of rest) continue;
       return;
     }
@@ -246,7 +244,7 @@ function readForm(form: TextForm, bytes: AsyncIterable<Buffer>, { name, line, re
   }
 }
 
-/** With the first piece comes how it is read; `isQuiet`: the run does not mention it. */
+/** Attaches the form to the first piece; `isQuiet`: the run does not report it. */
 async function* named(
   pieces: AsyncIterable<Piece>,
   readAs: string | undefined,
@@ -292,7 +290,7 @@ async function* skip(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerat
   }
 }
 
-/** A stream laid on disk, for what has to be read from its end; `remove` when it is no longer needed. */
+/** A temporary file with the contents of a stream; `remove` deletes it. */
 interface Spooled {
   readonly path: string;
   remove(): Promise<void>;
@@ -314,7 +312,7 @@ async function spool(chunks: AsyncIterable<Buffer>, dir: string): Promise<Spoole
   return { path, remove };
 }
 
-/** Whether the memory of a chunk may be used again once the next one is asked for; may change while the file is read. */
+/** Whether the memory of a chunk may be reused once the next one is requested; may change while the file is read. */
 interface ChunkMemory {
   isReused: boolean;
 }
@@ -322,9 +320,9 @@ interface ChunkMemory {
 const chunkBytes = 1024 * 1024;
 
 /**
- * A file from its beginning to its end; the next chunk is read while one is looked at. Of memory that is left to the garbage
- * collector, a few hundred megabytes make it run dozens of full collections: who needs no chunk any longer than until it asks for
- * the next one says so, and then two pieces are enough. Throws the file system's errors.
+ * Reads a file sequentially, one chunk ahead. A few hundred megabytes of chunks left to the garbage collector cause dozens of
+ * full collections: a consumer that needs a chunk only until it requests the next one sets `isReused`, and then two buffers are
+ * enough. Throws the file system's errors.
  */
 export async function* fileChunks(path: string, memory: ChunkMemory): AsyncGenerator<Buffer> {
   const file = await open(path);
@@ -336,7 +334,7 @@ export async function* fileChunks(path: string, memory: ChunkMemory): AsyncGener
       const chunk = await reading;
       if (chunk.length === 0) return;
       reading = readChunk(file, free ?? newChunk());
-      // Whoever waits for it hears of a failure.
+      // The next await receives the error.
       reading.catch(() => undefined);
       yield chunk;
       free = memory.isReused ? Buffer.from(chunk.buffer) : undefined;
@@ -351,7 +349,7 @@ function newChunk(): Buffer {
   return Buffer.allocUnsafeSlow(chunkBytes);
 }
 
-/** Empty: the file has ended. */
+/** Returns an empty buffer at the end of the file. */
 async function readChunk(file: FileHandle, into: Buffer): Promise<Buffer> {
   const { bytesRead } = await file.read(into, 0, into.length);
   return into.subarray(0, bytesRead);

@@ -3,13 +3,13 @@ import { createBatchMembers, type BatchMembers } from './batch-members.ts';
 import { createLineWriter, recordBytesMax, tooLong, type LineWriter, type Piece } from './piece.ts';
 
 /**
- * - objects: one after the other, over any number of lines, whatever stands between them
+ * - objects: one after the other, over any number of lines, with anything between them
  * - array: elements of arrays
- * - batch: elements of one member of objects, `batch` if no other is named
+ * - batch: elements of one member of objects, by default `batch`
  */
 export type ValueLayout = 'objects' | 'array' | 'batch';
 
-/** Before each record of a JSON text sequence (RFC 7464); JSON holds none. */
+/** Precedes each record of a JSON text sequence (RFC 7464); never occurs in JSON. */
 const recordSeparator = 0x1e;
 
 const newline = 0x0a;
@@ -22,25 +22,25 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const keyBytesMax = 16;
-/** Of white space that is no record. */
+/** Limit of white space that is not a record. */
 const blankBytesMax = 64;
-/** 1: the byte means something within a record. */
+/** 1 for bytes that matter within a record. */
 const structural = new Uint8Array(256);
 for (const byte of [quote, comma, openBrace, closeBrace, openBracket, closeBracket]) structural[byte] = 1;
 
-/** Where the scanner is. Depth counts open containers; records begin at `base`, -1: none here. */
+/** State of the scanner. `depth` counts open containers; records begin at `base`, or nowhere if it is -1. */
 interface Scan {
   readonly layout: ValueLayout;
-  /** The member that holds the records of a batch. */
+  /** The member with the records of a batch. */
   readonly list: string;
   depth: number;
   base: number;
   inString: boolean;
   escaped: boolean;
   inRecord: boolean;
-  /** The value of the top level at hand holds (or is) the list of records. */
+  /** The current top-level value contains (or is) the list of records. */
   listed: boolean;
-  /** The member's name at hand and the last byte that is no white space: to know `"batch": [`. */
+  /** The current member name and the last byte that is not white space: to recognise `"batch": [`. */
   key: number[];
   before: number;
 }
@@ -49,14 +49,14 @@ interface ValuesOptions {
   readonly name: string;
   readonly place: (record: number) => string;
   readonly list?: string | undefined;
-  /** Of a batch, until its members are known. Default 8 MB. */
+  /** Limit of a batch that is held until its members are known. Default 8 MB. */
   readonly heldBytesMax?: number | undefined;
 }
 
 /**
- * Records of JSON that is not one per line, cut by brackets and strings without building anything. What is no JSON comes out
- * as a record too, for the check to reject.
- * @throws SourceWaitError when the file ends within a value
+ * Reads records of JSON that is not one per line, split by brackets and strings without building values. Invalid JSON is also
+ * emitted as a record, for the check to reject.
+ * @throws SourceWaitError if the file ends within a value
  */
 export async function* readValues(
   chunks: AsyncIterable<Buffer>,
@@ -65,7 +65,7 @@ export async function* readValues(
 ): AsyncGenerator<Piece> {
   const scan = startOf(layout, list);
   const writer = createLineWriter();
-  // Pages of a service say nothing about their records; batches of a gateway do.
+  // Pages of a service have no members for their records; batches of a gateway do.
   const batch = layout === 'batch' && list === 'batch' ? createBatchMembers(writer, heldBytesMax) : undefined;
   const pending = createPending(writer, place, { list, batch });
   let bytes = 0;
@@ -86,7 +86,7 @@ export async function* readValues(
   }
 }
 
-/** Records of a JSON text sequence. One that is broken costs itself only. */
+/** Reads records of a JSON text sequence. A broken record affects no other. */
 export async function* readSequence(
   chunks: AsyncIterable<Buffer>,
   place: (record: number) => string,
@@ -115,7 +115,7 @@ function startOf(layout: ValueLayout, list = 'batch'): Scan {
 }
 
 /**
- * What the first object of a head is: a batch, one over several lines, or one on a line.
+ * Returns the layout of the first object: a batch, one object over several lines, or one per line.
  * @param head begins with `{`
  */
 export function layoutOfObject(head: Buffer, list = 'batch'): ValueLayout | 'lines' {
@@ -134,19 +134,19 @@ export function layoutOfObject(head: Buffer, list = 'batch'): ValueLayout | 'lin
     if (scan.listed) return /^\s*[{\]]/.test(head.toString('latin1', at + 1, at + 200)) ? 'batch' : 'lines';
     if (scan.depth === 0) break;
   }
-  // A line that is cut off is followed by another object.
+  // A truncated line is followed by another object.
   const next = head.toString('latin1', head.indexOf(newline) + 1).trimStart();
   return lineDepth !== undefined && lineDepth > 0 && !next.startsWith('{') ? 'objects' : 'lines';
 }
 
 interface Pending {
-  /** Of the record at hand. */
+  /** Adds bytes of the current record. */
   add(bytes: Buffer): void;
-  /** The last bytes of it; nothing at all is no record. */
+  /** Ends the current record with its last bytes; an empty record is ignored. */
   end(bytes: Buffer): void;
-  /** Bytes of a value of the top level that belong to no record. */
+  /** Adds bytes of a top-level value outside its records. */
   outside(bytes: Buffer): void;
-  /** A value of the top level has ended. `listed`: it had a list of records. */
+  /** Ends a top-level value. `listed`: it contained a list of records. */
   close(listed: boolean): void;
 }
 
@@ -232,7 +232,7 @@ function cut(scan: Scan, chunk: Buffer, pending: Pending): void {
   if (scan.base === -1) pending.outside(chunk.subarray(outside));
 }
 
-/** Position of the last byte of the string, or of the chunk. */
+/** Returns the position of the last byte of the string or of the chunk. */
 function skipString(scan: Scan, chunk: Buffer, from: number): number {
   const takesKey = scan.layout === 'batch' && scan.depth === 1 && scan.base === -1;
   let at = from;
@@ -258,7 +258,7 @@ function startsRecord(scan: Scan, byte: number): boolean {
   return scan.layout === 'objects' || byte !== closeBracket;
 }
 
-/** Takes one byte outside strings. The record ends before it, after it, or not here. */
+/** Processes one byte outside strings. Returns whether the record ends before it, after it, or not here. */
 function step(scan: Scan, byte: number): 'none' | 'before' | 'after' {
   if (byte === quote) {
     scan.inString = true;
@@ -281,7 +281,7 @@ function open(scan: Scan, byte: number): 'none' {
   return 'none';
 }
 
-/** Whether the bracket at hand opens the list of records. */
+/** Whether the current bracket opens the list of records. */
 function isList(scan: Scan): boolean {
   if (scan.layout === 'array') return scan.depth === 0;
   return scan.depth === 1 && scan.before === colon && Buffer.from(scan.key).toString('latin1') === scan.list;
@@ -289,7 +289,7 @@ function isList(scan: Scan): boolean {
 
 function close(scan: Scan, byte: number): 'none' | 'before' | 'after' {
   if (scan.base > 0 && scan.depth === scan.base) {
-    // A brace too many belongs to the record, which the check rejects; the list goes on.
+    // An extra brace belongs to the record, which the check rejects; the list continues.
     if (byte === closeBrace) return 'none';
     scan.depth -= 1;
     scan.base = -1;

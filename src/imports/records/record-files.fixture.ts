@@ -5,7 +5,7 @@ import { packBzip2 } from '../../../test/support/pack-bzip2.ts';
 import { packXz } from '../../../test/support/pack-xz.ts';
 import { readRecords, type ReadHints } from './read-records.ts';
 
-/** For tests: the same records in every form and every wrapping. Values are texts, which CSV has nothing else of. */
+/** The same records in every form and wrapping, for tests. Values are texts, since CSV has no others. */
 export type TextRecord = Readonly<Record<'event' | 'id' | 'note', string>>;
 
 export const writeAs: Readonly<Record<string, (records: readonly TextRecord[]) => Buffer>> = {
@@ -84,7 +84,7 @@ function parquetOf(records: readonly TextRecord[]): Buffer {
   );
 }
 
-/** Cuts bytes at these positions; what is above the length is left out. */
+/** Cuts bytes at these positions; positions beyond the end are ignored. */
 export async function* cutAt(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Buffer> {
   const inside = cuts.filter((at) => at < bytes.length).toSorted((a, b) => a - b);
   for (const [index, at] of [0, ...inside].entries()) yield bytes.subarray(at, inside[index] ?? bytes.length);

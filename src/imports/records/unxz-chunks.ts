@@ -1,11 +1,11 @@
 import xz from 'xz-decompress';
 import { SourceError, SourceWaitError } from '../source.ts';
-import { takeTurns } from './take-turns.ts';
+import { takeTurns } from './decompress.ts';
 
 /**
- * The bytes of an xz file of any number of streams. The library's own stream reads one file at a time in the whole process, so
- * that an archive within another would wait for itself for ever: only its decoder is used, an instance for each file.
- * @throws SourceWaitError when it is damaged or ends early, SourceError when it is packed in a way that the decoder does not know
+ * Decompresses an xz file of any number of streams. The library's own stream reads one file at a time in the whole process, so an
+ * archive within another would deadlock: only its decoder is used, one instance per file.
+ * @throws SourceWaitError if it is damaged or ends early, SourceError if it uses options that the decoder does not support
  */
 export function unxzChunks(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   return takeTurns(decodeFile(chunks, name));
@@ -26,16 +26,16 @@ async function* decodeFile(chunks: AsyncIterable<Buffer>, name: string): AsyncGe
   if (answer !== fileEnd) throw refusal(starved, name, at);
 }
 
-/** What the library has of xz-embedded. */
+/** The library's interface to xz-embedded. */
 interface XzDecoder {
   readonly memory: { readonly buffer: ArrayBuffer };
   create_context(): number;
-  /** No bytes: there are no more. */
+  /** Zero bytes end the input. */
   supply_input(context: number, bytes: number): void;
   get_next_output(context: number): number;
 }
 
-/** Answers of xz-embedded. */
+/** Result codes of xz-embedded. */
 const well = 0;
 const fileEnd = 1;
 const unsupported: ReadonlyMap<number, string> = new Map([
@@ -46,20 +46,20 @@ const unsupported: ReadonlyMap<number, string> = new Map([
 const starved = 8;
 
 interface Decoded {
-  /** Of the input, in bytes. */
+  /** Number of input bytes consumed. */
   readonly used: number;
   readonly answer: number;
 }
 
-/** What some of the input gives; nothing of its output is left behind when it returns. */
+/** Decodes a part of the input; all of its output has been yielded when it returns. */
 type Decode = (input: Buffer) => Generator<Buffer, Decoded>;
 
-/** The decoder's own record of its buffers, in words. */
+/** The decoder's descriptor of its buffers, in words. */
 const slot = { bufferBytes: 0, input: 1, inputAt: 2, inputBytes: 3, output: 4, outputBytes: 5 } as const;
 const slots = 6;
 
 async function newDecoder(): Promise<Decode> {
-  // Sound: these are fields of the class in the exact version that package.json names; the tests of every form read through them.
+  // Sound: these are fields of the class in the exact version pinned by package.json; the tests read every form through them.
   const library = xz.XzReadableStream as unknown as {
     _getModuleInstance(): Promise<void>;
     readonly _moduleInstance: { readonly exports: XzDecoder };
@@ -67,7 +67,7 @@ async function newDecoder(): Promise<Decode> {
   await library._getModuleInstance();
   const decoder = library._moduleInstance.exports;
   const context = decoder.create_context();
-  // Looked at anew each time: the memory moves when it grows.
+  // A new view each time: the memory moves when it grows.
   const words = (): Uint32Array => new Uint32Array(decoder.memory.buffer, context, slots);
   const read = (name: keyof typeof slot): number => words()[slot[name]] ?? 0;
   return function* decode(input) {

@@ -40,7 +40,7 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe('a bucket', () => {
-  it('is listed page by page, with everything that tells whether an object has changed', async () => {
+  it('is listed page by page, with everything that shows whether an object has changed', async () => {
     const { server, bucket } = await start({ pageSize: 3 });
     for (let index = 0; index < 8; index += 1) server.objects.set(`2024/a & ${index}.json`, Buffer.alloc(index));
     server.objects.set('other', Buffer.from('x'));
@@ -72,7 +72,7 @@ describe('a bucket', () => {
     expect((await bytesOf(bucket.read('big'))).equals(content)).toBe(true);
   });
 
-  it('parts of a write that fails are given up', async () => {
+  it('parts of a failed write are discarded', async () => {
     const { server, bucket } = await start();
     async function* broken(): AsyncGenerator<Buffer> {
       yield randomBytes(10 * 1024 * 1024);
@@ -82,7 +82,7 @@ describe('a bucket', () => {
     expect([server.objects.size, server.uploads.size]).toEqual([0, 0]);
   });
 
-  it('a read that breaks off goes on where it was', async () => {
+  it('an interrupted read resumes where it stopped', async () => {
     const { server, bucket } = await start();
     const content = randomBytes(500_000);
     server.objects.set('a', content);
@@ -93,7 +93,7 @@ describe('a bucket', () => {
     ).toBe(true);
   });
 
-  it('a read that breaks off does not go on with another object of the same name', async () => {
+  it('an interrupted read does not continue with another object of the same name', async () => {
     const { server, bucket } = await start();
     server.objects.set('a', randomBytes(500_000));
     server.breakAfter(100_000, 1);
@@ -103,7 +103,7 @@ describe('a bucket', () => {
     expect(await failure(reading)).toMatchObject({ name: 'BucketError', kind: 'changed' });
   });
 
-  it('a server that asks for slowness gets it, and at last an error that says to wait', async () => {
+  it('a server that requests slowness gets it, and eventually an error to wait for', async () => {
     const { server, bucket } = await start({}, { attempts: 3 });
     server.objects.set('a', Buffer.from('x'));
     server.slowDown(2);
@@ -129,7 +129,7 @@ describe('a bucket', () => {
     expect((await bytesOf(anonymous.read('a'))).toString()).toBe('public');
   });
 
-  it('what cannot be had is told apart, without secrets', async () => {
+  it('failures are distinguished, without secrets', async () => {
     const { server, bucket } = await start();
     expect(await failure(bytesOf(bucket.read('none')))).toMatchObject({ kind: 'missing' });
     const place = { region: 'eu-central-1', endpoint: server.endpoint, attempts: 1 };

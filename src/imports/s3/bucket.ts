@@ -7,26 +7,29 @@ import { Readable } from 'node:stream';
 import { credentialsOf } from './credentials.ts';
 import { asBucketError } from './errors.ts';
 
-/** Where a bucket is and how to get in. */
+/** Location and access of a bucket. */
 export interface BucketSettings {
   readonly bucket: string;
   readonly region: string;
-  /** `https://minio.example.com`; undefined: AWS. */
+  /** `https://minio.example.com`; `undefined` for AWS. */
   readonly endpoint?: string;
   /**
-   * Without keys requests are not signed (public buckets); `ambient` takes those of the machine (environment, role), which
-   * is for buckets that the operator names, never for those that a project names.
+   * Without keys, requests are not signed (public buckets). `ambient` uses the credentials of the machine (environment, role),
+   * only for buckets that the operator names, never for those that a project names.
    */
   readonly credentials?: BucketKeys | 'ambient';
-  /** Of the machine's configuration files; only with `ambient`. */
+  /** Profile in the machine's configuration files; only with `ambient`. */
   readonly profile?: string;
-  /** Assumed with the credentials, for the bucket of another account. */
+  /** A role to assume with the credentials, for a bucket of another account. */
   readonly role?: { readonly arn: string; readonly externalId?: string };
-  /** The bucket's name in the path and not in the host's name. Default: whether an endpoint is given. */
+  /** Puts the bucket's name in the path rather than in the host name. Default: if an endpoint is set. */
   readonly forcePathStyle?: boolean;
-  /** The address to connect to for a host and port; throws when it may not be reached. Undefined: any that the name has. */
+  /**
+   * Returns the address to connect to for a host and port; throws if it must not be contacted. By default any address of the
+   * name.
+   */
   readonly resolve?: (host: string, port: number) => Promise<string>;
-  /** Tries of one request, with growing pauses. Default 5. */
+  /** Tries of one request, with back-off. Default 5. */
   readonly attempts?: number;
 }
 
@@ -47,24 +50,24 @@ export interface BucketObject {
 interface ReadOptions {
   /** Half open, in bytes. */
   readonly range?: { readonly start: number; readonly end: number };
-  /** Only this version of the object: BucketError `changed` for another. */
+  /** Restricts reading to this version; BucketError `changed` for another. */
   readonly etag?: string;
   readonly signal?: AbortSignal;
 }
 
-/** All throw BucketError, the errors of `resolve`, or the reason of an aborted signal. */
+/** All methods throw BucketError, the errors of `resolve`, or the reason of an aborted signal. */
 export interface Bucket {
-  /** Page by page (up to 1000), sorted by key as the server does it. */
+  /** Lists page by page (up to 1000 objects), sorted by key by the server. */
   list(prefix: string, signal?: AbortSignal): AsyncIterable<readonly BucketObject[]>;
-  /** A connection that breaks is taken up again where it broke, as long as the object is the same. */
+  /** Reads an object. Resumes after a broken connection, as long as the object is unchanged. */
   read(key: string, options?: ReadOptions): AsyncIterable<Buffer>;
-  /** In parts of 8 MB; the object is there when this resolves and not before. */
+  /** Writes in parts of 8 MB; the object exists when this resolves and not before. */
   write(
     key: string,
     chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   ): Promise<{ readonly bytes: number; readonly sha256: string }>;
   remove(keys: readonly string[]): Promise<void>;
-  /** Ends idle connections. */
+  /** Closes idle connections. */
   close(): void;
 }
 
@@ -80,7 +83,7 @@ interface Connected {
   readonly named: (key: string) => string;
 }
 
-/** The SDK is loaded with the first bucket, not with the program. */
+/** The SDK is loaded with the first bucket, not at startup. */
 export async function connectBucket(settings: BucketSettings): Promise<Bucket> {
   const { S3Client: Client } = await import('@aws-sdk/client-s3');
   const agents = pinnedAgents(settings);
@@ -124,14 +127,14 @@ function clientConfig(settings: BucketSettings): S3ClientConfig {
     region,
     forcePathStyle,
     maxAttempts: attempts,
-    // Many servers that speak S3 do not know the newer checksums.
+    // Many S3-compatible servers do not support the newer checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     ...(endpoint === undefined ? {} : { endpoint }),
   };
 }
 
-/** Every connection goes to an address that was checked for it. */
+/** Every connection uses an address that was checked for it. */
 function pinnedAgents({ endpoint, resolve }: BucketSettings): { httpAgent: HttpAgent; httpsAgent: HttpsAgent } {
   const lookup = resolve === undefined ? undefined : pinned((host) => resolve(host, portOf(endpoint)));
   const options = { keepAlive: true, maxSockets: 32, ...(lookup === undefined ? {} : { lookup }) };
@@ -155,14 +158,14 @@ function pinned(resolve: (host: string) => Promise<string>): LookupFunction {
   };
 }
 
-/** AWS speaks TLS. */
+/** AWS uses TLS. */
 function portOf(endpoint: string | undefined): number {
   if (endpoint === undefined) return 443;
   const { protocol, port } = new URL(endpoint);
   return Number(port) || (protocol === 'http:' ? 80 : 443);
 }
 
-/** An endpoint that is an address is never looked up, so it is checked before each request. */
+/** An endpoint that is an address is never resolved, so it is checked before each request. */
 function allowedEndpoint({ endpoint, resolve }: BucketSettings): () => Promise<void> {
   const host = endpoint === undefined ? '' : new URL(endpoint).hostname.replace(/^\[|\]$/g, '');
   return async () => {
@@ -178,7 +181,7 @@ async function* listPages(
   const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3');
   const pages = paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: prefix }, sendOptions(signal));
   for (;;) {
-    const { done, value: page } = await asked(pages.next(), `the bucket ${bucket}`, signal);
+    const { done, value: page } = await sent(pages.next(), `the bucket ${bucket}`, signal);
     if (done === true) return;
     yield (page.Contents ?? []).map(({ Key = '', Size = 0, ETag = '', LastModified }) => ({
       key: Key,
@@ -205,7 +208,7 @@ async function* readObject(connected: Connected, key: string, options: ReadOptio
     const before: number = at;
     try {
       for await (const chunk of started.body) {
-        // Sound: the body of an answer in Node is a stream of bytes.
+        // Sound: the body of a response in Node is a stream of bytes.
         const bytes = chunk as Buffer;
         at += bytes.length;
         yield bytes;
@@ -230,7 +233,7 @@ async function getObject(
   const { GetObjectCommand } = await import('@aws-sdk/client-s3');
   const range = at === 0 && end === undefined ? undefined : `bytes=${at}-${end === undefined ? '' : end - 1}`;
   const command = new GetObjectCommand({ Bucket: bucket, Key: key, Range: range, IfMatch: etag });
-  const { Body, ETag } = await asked(client.send(command, sendOptions(signal)), named(key), signal);
+  const { Body, ETag } = await sent(client.send(command, sendOptions(signal)), named(key), signal);
   if (!(Body instanceof Readable)) throw new Error(`expected a stream for ${named(key)}, got none`);
   return { etag: ETag, body: Body };
 }
@@ -262,19 +265,19 @@ async function writeObject(
   try {
     await upload.done();
   } catch (error) {
-    // What the caller's own chunks threw stays what it is.
+    // Errors of the caller's chunks pass through.
     throw broken ?? asBucketError(error, named(key));
   }
   return { bytes, sha256: hash.digest('hex') };
 }
 
-/** One by one: the request for many needs a checksum that not every server takes. */
+/** Individually: the request for many objects needs a checksum that not every server supports. */
 async function removeObjects({ client, bucket, named }: Connected, keys: readonly string[]): Promise<void> {
   const { DeleteObjectCommand } = await import('@aws-sdk/client-s3');
   for (let from = 0; from < keys.length; from += removedAtOnce) {
     await Promise.all(
       keys.slice(from, from + removedAtOnce).map(async (key) => {
-        await asked(client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key })), named(key), undefined);
+        await sent(client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key })), named(key), undefined);
       }),
     );
   }
@@ -284,9 +287,9 @@ function sendOptions(signal: AbortSignal | undefined): { abortSignal?: AbortSign
   return signal === undefined ? {} : { abortSignal: signal };
 }
 
-async function asked<T>(sent: Promise<T>, what: string, signal: AbortSignal | undefined): Promise<T> {
+async function sent<T>(request: Promise<T>, what: string, signal: AbortSignal | undefined): Promise<T> {
   try {
-    return await sent;
+    return await request;
   } catch (error) {
     signal?.throwIfAborted();
     throw asBucketError(error, what);

@@ -4,8 +4,8 @@ import type { BucketSettings } from './bucket.ts';
 type Handler = NonNullable<S3ClientConfig['requestHandler']>;
 
 /**
- * How requests are signed. Credentials of a role are fetched with the others, and again before they end.
- * @param requestHandler for the request to the token service, which obeys the same rules as those to the bucket
+ * Returns how requests are signed. Credentials of a role are fetched with the others and renewed before they expire.
+ * @param requestHandler for requests to the token service, which follow the same rules as those to the bucket
  */
 export async function credentialsOf(settings: BucketSettings, requestHandler: Handler): Promise<S3ClientConfig> {
   const { credentials, profile, role, region, endpoint } = settings;
@@ -23,13 +23,13 @@ export async function credentialsOf(settings: BucketSettings, requestHandler: Ha
         RoleSessionName: 'millrace-import',
         ...(externalId === undefined ? {} : { ExternalId: externalId }),
       },
-      // Services that speak S3 and have roles answer for them at the same address.
+      // S3-compatible services with roles provide them at the same address.
       clientConfig: { region, requestHandler, ...(endpoint === undefined ? {} : { endpoint }) },
     }),
   };
 }
 
-/** The SDK would look for keys in the environment and at the machine's metadata service. */
+/** By default the SDK would search the environment and the machine's metadata service for keys. */
 const unsigned: S3ClientConfig = {
   credentials: { accessKeyId: '', secretAccessKey: '' },
   signer: { sign: async (request) => request },

@@ -1,16 +1,16 @@
 /**
  * - missing: no such object or bucket
- * - refused: credentials, rights, a wrong name or region: waiting does not help
- * - changed: the object is not the one that was listed any more
- * - wait: throttled, 5xx, no connection: waiting may help
+ * - refused: credentials, permissions, a wrong name or region; waiting does not help
+ * - changed: the object differs from the listed one
+ * - wait: throttled, 5xx, no connection; waiting may help
  */
 type BucketErrorKind = 'missing' | 'refused' | 'changed' | 'wait';
 
-/** What a bucket answered, in a sentence without secrets. */
+/** The error of a bucket, in one sentence without secrets. */
 export class BucketError extends Error {
   override name = 'BucketError';
   readonly kind: BucketErrorKind;
-  /** As the server asks for (Retry-After). */
+  /** Requested by the server (Retry-After). */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -33,7 +33,7 @@ interface Answer {
 const missing = new Set(['NoSuchKey', 'NotFound', 'NoSuchBucket', 'NoSuchUpload']);
 const passing = new Set(['SlowDown', 'Throttling', 'RequestTimeout', 'InternalError', 'ServiceUnavailable']);
 
-/** @param what `the object a/b of the bucket events`: what the request was about */
+/** @param what the target of the request: `the object a/b of the bucket events` */
 export function asBucketError(error: unknown, what: string): Error {
   if (error instanceof BucketError) return error;
   if (error instanceof Error && (error.name === 'AbortError' || error.name === 'OutboundError')) return error;
@@ -49,17 +49,17 @@ export function asBucketError(error: unknown, what: string): Error {
     );
   }
   if (name === 'CredentialsProviderError') {
-    const advice = 'look at its environment, profile and role, or give keys';
+    const advice = 'check its environment, profile and role, or set keys';
     return new BucketError('refused', `this machine has no credentials for ${what}: ${advice}`, options);
   }
   if (status === undefined || status >= 500 || status === 429 || passing.has(name)) {
     return new BucketError('wait', `${what} cannot be reached now: ${answer}`, options);
   }
-  const advice = 'check the keys, their rights (list, read), the region and the bucket';
+  const advice = 'check the keys, their permissions (list, read), the region and the bucket';
   return new BucketError('refused', `access to ${what} was refused with ${answer}: ${advice}`, options);
 }
 
-/** The SDK's errors carry `name` and `$metadata`; those of sockets a `code`. */
+/** Errors of the SDK have `name` and `$metadata`, those of sockets a `code`. */
 function read(error: unknown): Answer {
   const fields: Readonly<Record<string, unknown>> = typeof error === 'object' && error !== null ? { ...error } : {};
   const own = error instanceof Error ? error.name : 'UnknownError';
@@ -76,6 +76,6 @@ function read(error: unknown): Answer {
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  // Sound: an object that is read as a record gives undefined for what it does not have.
+  // Sound: an object read as a record gives undefined for missing members.
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

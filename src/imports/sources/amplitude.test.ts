@@ -115,24 +115,27 @@ describe('the export of Amplitude', () => {
     ['reset', true],
     ['truncated', false],
     ['truncatedGzip', false],
-  ] as const)('%s: the part says that waiting helps, and begun anew it is complete', async (kind, unlimited) => {
-    await using server = await startExportServer(exportApi());
-    server.trouble[kind] = 1;
-    const source = sourceOf(server);
-    const [part] = await source.listParts(range, { signal: new AbortController().signal });
-    if (part === undefined) throw new Error('expected a part');
-    const error = await readPart(source, part).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(SourceWaitError);
-    expect(error).toMatchObject({ unlimited });
-    server.trouble[kind] = 3;
-    expect(everything(await readStubbornly(sourceOf(server), range))).toEqual(expected);
-    expect(await readdir(tempDir)).toEqual([]);
-  });
+  ] as const)(
+    '%s: the part reports that waiting helps, and it is complete after a restart',
+    async (kind, unlimited) => {
+      await using server = await startExportServer(exportApi());
+      server.trouble[kind] = 1;
+      const source = sourceOf(server);
+      const [part] = await source.listParts(range, { signal: new AbortController().signal });
+      if (part === undefined) throw new Error('expected a part');
+      const error = await readPart(source, part).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(SourceWaitError);
+      expect(error).toMatchObject({ unlimited });
+      server.trouble[kind] = 3;
+      expect(everything(await readStubbornly(sourceOf(server), range))).toEqual(expected);
+      expect(await readdir(tempDir)).toEqual([]);
+    },
+  );
 
   it.each([
-    [{ status: 401, body: `wrong: ${secret}` }, /answers 401: wrong: \*\*\*; check the credentials/],
-    [{ status: 400, body: 'Bad date' }, /answers 400: Bad date/],
-    [{ status: 404, body: '<p>', headers: { 'content-type': 'text/html' } }, /answers 404; check the address/],
+    [{ status: 401, body: `wrong: ${secret}` }, /responded 401: wrong: \*\*\*; check the credentials/],
+    [{ status: 400, body: 'Bad date' }, /responded 400: Bad date/],
+    [{ status: 404, body: '<p>', headers: { 'content-type': 'text/html' } }, /responded 404; check the address/],
   ])('%j ends the run', async (answer, message) => {
     await using server = await startExportServer(() => answer);
     const error = await readSource(sourceOf(server), range).catch((thrown: unknown) => thrown);

@@ -17,7 +17,7 @@ import { daySlices, keyOf, type Slice } from './day-slices.ts';
 import { baseUrlOf, basicAuth, createExportApi, type ExportApi } from './export-api.ts';
 
 const name = 'Amplitude';
-/** Amplitude needs about two hours to make what it received ready. */
+/** Amplitude takes about two hours until received events can be exported. */
 const settledMs = 3 * hourMs;
 
 const hosts: Readonly<Record<string, string>> = {
@@ -25,13 +25,13 @@ const hosts: Readonly<Record<string, string>> = {
   eu: 'https://analytics.eu.amplitude.com',
 };
 
-/** Raw events by the hour at which Amplitude received them. */
+/** Raw events by the hour of their receipt. */
 export const amplitude = defineImportSource({
   slug: 'amplitude',
   name: 'Amplitude',
   description:
-    'Imports raw events through the export API of Amplitude. The range is that of their arrival there, not of the events: ' +
-    'events that were sent late lie in later hours.',
+    'Imports raw events through the export API of Amplitude. The range refers to their arrival there, not to the event times: ' +
+    'events that were sent late are in later hours.',
   fields: [
     {
       key: 'region',
@@ -39,14 +39,14 @@ export const amplitude = defineImportSource({
       type: 'choice',
       choices: ['us', 'eu'],
       default: 'us',
-      hint: 'Where the Amplitude project keeps its data.',
+      hint: 'Data region of the Amplitude project.',
     },
     {
       key: 'api_key',
       name: 'API key',
       type: 'string',
       required: true,
-      hint: 'Of the Amplitude project, in its settings.',
+      hint: 'From the settings of the Amplitude project.',
     },
     {
       key: 'secret_key',
@@ -55,29 +55,29 @@ export const amplitude = defineImportSource({
       required: true,
       secret: true,
       sent_to: ['base_url'],
-      hint: 'Of the Amplitude project, in its settings.',
+      hint: 'From the settings of the Amplitude project.',
     },
     {
       key: 'base_url',
       name: 'Address',
       type: 'string',
-      hint: 'Only for a proxy: where to ask instead of Amplitude itself.',
+      hint: 'Only for a proxy: its address, used instead of Amplitude’s.',
     },
   ],
   formats: ['amplitude', 'mapping'],
   range:
-    'Whole hours (UTC) in which Amplitude received the events (server_upload_time); their own times may lie outside. ' +
+    'Whole hours (UTC) in which Amplitude received the events (server_upload_time); their own times may be outside. ' +
     'Without an end: up to yesterday.',
   example: { api_key: 'key', secret_key: 'secret' },
   createSource,
 });
 
-interface Asking {
+interface AmplitudeDeps {
   readonly api: ExportApi;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly tempDir: string;
-  /** Keys of days that are too large to be asked for at once. */
+  /** Keys of days that are too large for one request. */
   readonly large: Set<string>;
 }
 
@@ -88,7 +88,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
   const secret = textSetting(settings, 'secret_key').trim();
   if (key === '' || secret === '') throw wrongSetting('api_key', 'expected it together with "secret_key"');
   const authorization = basicAuth(key, secret);
-  const asking: Asking = {
+  const deps: AmplitudeDeps = {
     api: createExportApi(host, { name, secrets: [secret, authorization.slice('Basic '.length)] }),
     url: `${baseUrlOf(textSetting(settings, 'base_url'), 'base_url', standard)}/api/2/export`,
     headers: { authorization },
@@ -103,29 +103,33 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
         stable: false,
         detail: { from: slice.from, to: slice.to },
       })),
-    open: (part, context) => partChunks(asking, part, context),
+    open: (part, context) => partChunks(deps, part, context),
   };
 }
 
-/** A day at once; one that Amplitude finds too large by the hour. */
-async function* partChunks(asking: Asking, part: SourcePart, { signal }: SourceContext): AsyncGenerator<RecordChunk> {
+/** Requests a whole day, or by the hour if Amplitude rejects it as too large. */
+async function* partChunks(
+  deps: AmplitudeDeps,
+  part: SourcePart,
+  { signal }: SourceContext,
+): AsyncGenerator<RecordChunk> {
   const slice = sliceOf(part);
-  if (!asking.large.has(part.key)) {
-    const whole = await askSlice(asking, slice, signal);
+  if (!deps.large.has(part.key)) {
+    const whole = await requestSlice(deps, slice, signal);
     if (whole !== 'too large') {
-      if (whole !== 'empty') yield* recordsOf(asking, part.key, whole, signal);
+      if (whole !== 'empty') yield* recordsOf(deps, part.key, whole, signal);
       return;
     }
-    asking.large.add(part.key);
+    deps.large.add(part.key);
   }
-  yield* byHour(asking, slice, signal);
+  yield* byHour(deps, slice, signal);
 }
 
-async function* byHour(asking: Asking, slice: Slice, signal: AbortSignal): AsyncGenerator<RecordChunk> {
+async function* byHour(deps: AmplitudeDeps, slice: Slice, signal: AbortSignal): AsyncGenerator<RecordChunk> {
   let bytesBefore = 0;
   for (let from = slice.from; from < slice.to; from += hourMs) {
     const hour = { from, to: from + hourMs };
-    const answer = await askSlice(asking, hour, signal);
+    const answer = await requestSlice(deps, hour, signal);
     if (answer === 'too large') {
       throw new SourceError(
         `${name}: the hour ${keyOf(hour)} is too large for its export API; export it to a bucket there and import that`,
@@ -133,7 +137,7 @@ async function* byHour(asking: Asking, slice: Slice, signal: AbortSignal): Async
     }
     if (answer === 'empty') continue;
     let bytesRead = 0;
-    for await (const chunk of recordsOf(asking, keyOf(hour), answer, signal)) {
+    for await (const chunk of recordsOf(deps, keyOf(hour), answer, signal)) {
       bytesRead = chunk.bytesRead;
       yield { ...chunk, bytesRead: bytesBefore + bytesRead };
     }
@@ -143,15 +147,15 @@ async function* byHour(asking: Asking, slice: Slice, signal: AbortSignal): Async
 
 type Answer = OutboundStreamResponse | 'empty' | 'too large';
 
-async function askSlice(asking: Asking, slice: Slice, signal: AbortSignal): Promise<Answer> {
-  const { api, url, headers } = asking;
+async function requestSlice(deps: AmplitudeDeps, slice: Slice, signal: AbortSignal): Promise<Answer> {
+  const { api, url, headers } = deps;
   // Both hours are included.
   const query = new URLSearchParams({ start: hourOf(slice.from), end: hourOf(slice.to - hourMs) });
   const isHour = slice.to - slice.from <= hourMs;
   const response = await api.ask({ url: `${url}?${query}`, headers, accepted: [200, 400, 404, 504] }, signal);
   if (response.status === 200) return response;
   const { error, words } = await api.refusal(response);
-  // A page of a proxy or of another service says nothing about data.
+  // An HTML page of a proxy or another service does not mean that there is no data.
   if (response.status === 404 && response.headers['content-type']?.includes('html') !== true) return 'empty';
   if (response.status === 400 && /large|size|exceed/i.test(words)) return 'too large';
   if (response.status === 504 && !isHour) return 'too large';
@@ -159,7 +163,7 @@ async function askSlice(asking: Asking, slice: Slice, signal: AbortSignal): Prom
 }
 
 async function* recordsOf(
-  { tempDir }: Asking,
+  { tempDir }: AmplitudeDeps,
   key: string,
   response: OutboundStreamResponse,
   signal: AbortSignal,
@@ -180,7 +184,7 @@ async function* recordsOf(
 function sliceOf({ key, detail }: SourcePart): Slice {
   const { from, to } = detail ?? {};
   if (typeof from === 'number' && typeof to === 'number' && to - from <= dayMs) return { from, to };
-  throw new SourceError(`${name}: the part ${key} does not say its hours`, { advice: 'startAgain' });
+  throw new SourceError(`${name}: the part ${key} does not contain its hours`, { advice: 'startAgain' });
 }
 
 /** `20240301T05` */

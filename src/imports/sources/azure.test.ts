@@ -10,7 +10,7 @@ import { testAzureServer, type TestAzureServer } from '../../../test/support/azu
 import { azure } from './azure.ts';
 import { readPart, readSource, sleep, testSourceHost } from './source-host.fixture.ts';
 
-const key = Buffer.from('a key that nobody may see, of any length').toString('base64');
+const key = Buffer.from('a key that must stay secret, of any length').toString('base64');
 const sas = 'sv=2021-12-02&sp=rl&sig=not%2Bto%2Bbe%2Bseen';
 let server: TestAzureServer;
 beforeEach(async () => {
@@ -56,7 +56,7 @@ describe('blobs of a container', () => {
     expect(names).toEqual(['a']);
   });
 
-  it('a download that breaks off goes on at its byte, and every record of the blob is there once', async () => {
+  it('an interrupted download resumes at its byte, and every record of the blob is read once', async () => {
     const lines = Array.from({ length: 20_000 }, (_, a) => `{"a":${a}}`);
     server.blobs.set('a', Buffer.from(lines.join('\n')));
     server.breakAfter(50_000, 3);
@@ -82,7 +82,7 @@ describe('blobs of a container', () => {
 });
 
 describe('what cannot be had', () => {
-  it('a container that is not there, and credentials that are wrong, are told apart, without secrets', async () => {
+  it('a missing container and wrong credentials are distinguished, without secrets', async () => {
     expect(await failure(open({ container: 'elsewhere' }))).toMatchObject({
       name: 'SourceError',
       message: expect.stringContaining('expected the container elsewhere'),

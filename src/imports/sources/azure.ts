@@ -40,13 +40,13 @@ export const azure = defineImportSource({
       key: 'prefix',
       name: 'Prefix',
       type: 'string',
-      hint: 'Only blobs whose names begin so, such as exports/2024/. Empty: the whole container.',
+      hint: 'Only blobs whose names begin with this, such as exports/2024/. Empty: the whole container.',
     },
     {
       key: 'suffix',
       name: 'Suffix',
       type: 'string',
-      hint: 'Only blobs whose names end so, such as .json.gz. Empty: all.',
+      hint: 'Only blobs whose names end with this, such as .json.gz. Empty: all.',
     },
     {
       key: 'sas_token',
@@ -54,7 +54,7 @@ export const azure = defineImportSource({
       type: 'string',
       secret: true,
       sent_to: ['account', 'container', 'endpoint'],
-      hint: 'With the rights to list and to read, which must last as long as the export does. Neither it nor a key: a public container.',
+      hint: 'With list and read permissions, valid until the end of the export. Without a token and a key: a public container.',
     },
     {
       key: 'account_key',
@@ -62,13 +62,13 @@ export const azure = defineImportSource({
       type: 'string',
       secret: true,
       sent_to: ['account', 'container', 'endpoint'],
-      hint: 'Instead of a SAS token: it may do everything.',
+      hint: 'Instead of a SAS token; grants full access.',
     },
     {
       key: 'endpoint',
       name: 'Endpoint',
       type: 'string',
-      hint: 'Only for another address than https://account.blob.core.windows.net, such as http://127.0.0.1:10000/devstoreaccount1.',
+      hint: 'Only for an address other than https://account.blob.core.windows.net, such as http://127.0.0.1:10000/devstoreaccount1.',
     },
   ],
   formats: [],
@@ -77,12 +77,12 @@ export const azure = defineImportSource({
   createSource,
 });
 
-/** What every request needs. */
+/** Dependencies of every request. */
 interface AzureDeps {
   readonly api: ExportApi;
   readonly sign: SignRequest;
   readonly host: SourceHost;
-  /** Of the container, without a slash at the end. */
+  /** Of the container, without a trailing slash. */
   readonly url: string;
   readonly container: string;
 }
@@ -133,19 +133,19 @@ async function* listPages(
   for (let marker = ''; ;) {
     const query = { restype: 'container', comp: 'list', prefix, ...(marker === '' ? {} : { marker }) };
     const url = `${deps.url}?${new URLSearchParams(query).toString().replaceAll('+', '%20')}`;
-    const page = await askAgain(context, async () => readBlobPage(await askForPage(deps, url, context)));
+    const page = await askAgain(context, async () => readBlobPage(await requestPage(deps, url, context)));
     yield page.blobs.map(listedObject);
     marker = page.next;
     if (marker === '') return;
   }
 }
 
-async function askForPage(deps: AzureDeps, url: string, { signal }: SourceContext): Promise<string> {
+async function requestPage(deps: AzureDeps, url: string, { signal }: SourceContext): Promise<string> {
   const response = await deps.api.ask({ ...deps.sign(url, {}), accepted: [200, 404] }, signal);
   const body = await readWhole(response, { name, bytesMax: pageBytesMax, signal });
   if (response.status === 200) return body.toString('utf8');
   throw new SourceError(
-    `expected the container ${deps.container}, but there is none of that name, or it is not public and no token was given`,
+    `expected the container ${deps.container}, but it does not exist, or it is not public and no token was given`,
   );
 }
 
@@ -156,7 +156,7 @@ function listedObject({ name: blob, bytes, etag }: ListedBlob): ListedObject {
 
 async function* readBlob(deps: AzureDeps, part: SourcePart, context: SourceContext): AsyncGenerator<RecordChunk> {
   const blob = part.detail?.['name'];
-  if (typeof blob !== 'string') throw new SourceError(`${part.key} is no blob of the container`);
+  if (typeof blob !== 'string') throw new SourceError(`${part.key} not found in the container`);
   const { signal } = context;
   const url = `${deps.url}/${blob.split('/').map(encodeURIComponent).join('/')}`;
   const open = async (at: number): Promise<AsyncIterable<Buffer>> => {
@@ -175,15 +175,15 @@ interface ListedBlob {
   readonly etag: string;
 }
 
-/** Where the next page begins; empty: this was the last one. */
+/** Marker of the next page; empty after the last one. */
 interface BlobPage {
   readonly blobs: readonly ListedBlob[];
   readonly next: string;
 }
 
 /**
- * A page of a listing. Its XML has no attributes and no comments where this looks, and texts of it are escaped.
- * @throws SourceWaitError for what is no whole page
+ * Parses a page of a listing. The XML has no attributes or comments in the parts read here, and its texts are escaped.
+ * @throws SourceWaitError for an incomplete page
  */
 function readBlobPage(xml: string): BlobPage {
   if (!xml.trimEnd().endsWith('</EnumerationResults>')) throw notAPage();
@@ -203,7 +203,7 @@ function textOf(xml: string, tag: string): string | undefined {
     if (hex !== undefined) return String.fromCodePoint(parseInt(String(hex), 16));
     return decimal === undefined ? (entities[String(name)] ?? String(all)) : String.fromCodePoint(Number(decimal));
   });
-  // Names that XML cannot hold come as in an address.
+  // Names that XML cannot represent are percent-encoded.
   return encoded === undefined || plain === undefined ? plain : decodeURIComponent(plain);
 }
 
@@ -215,12 +215,12 @@ function notAPage(): SourceWaitError {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A GET request with what lets it in. */
+/** Adds authorisation to a GET request. */
 type SignRequest = (url: string, headers: Headers) => { readonly url: string; readonly headers: Headers };
 
 const version = { 'x-ms-version': '2021-12-02' };
 
-/** @param sas without its question mark; empty: nothing is added, for public containers */
+/** @param sas without its question mark; empty for public containers */
 function signBySas(sas: string): SignRequest {
   return (url, headers) => ({
     url: sas === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${sas}`,
@@ -228,7 +228,7 @@ function signBySas(sas: string): SignRequest {
   });
 }
 
-/** Headers that are signed where they stand, of those that a GET can have, in the order of the scheme. */
+/** Signed headers that a GET request may have, in the order of the scheme. */
 const signedHeaders = [
   'content-encoding',
   'content-language',
@@ -251,7 +251,7 @@ interface SharedKeyDeps {
   readonly now: () => number;
 }
 
-/** The scheme Shared Key: everything that says what is asked for is signed. */
+/** Signs requests with the scheme Shared Key, which covers everything that identifies the request. */
 function signBySharedKey({ account, key, now }: SharedKeyDeps): SignRequest {
   return (address, given) => {
     const url = new URL(address);

@@ -122,7 +122,7 @@ describe('a file that changes while it is read never ends exact with anything mi
     expect((await test.record()).totals.records).toBe(lines.length);
   });
 
-  it('one that goes on changing ends the run after three more tries, with what happened and what to do', async () => {
+  it('a source that keeps changing ends the run after three more tries, with what happened and what to do', async () => {
     await using test = await exportTest();
     const grows = meddled(filesIn(file), () => appendFile(file, textOf(more)), 1000);
     const run = test.run(grows);
@@ -135,7 +135,7 @@ describe('a file that changes while it is read never ends exact with anything mi
   it('one that grows between two looks is said so before anything is read', async () => {
     await using test = await exportTest();
     const source = meddled(filesIn(file), async () => undefined);
-    // The second look comes as soon as the pause is over.
+    // The second check follows immediately after the pause.
     const sleep = async (): Promise<void> => appendFile(file, '{}\n');
     const run = test.run(source, { sleep });
     await expect(run).rejects.toThrow(RunFailedError);

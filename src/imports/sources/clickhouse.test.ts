@@ -86,7 +86,7 @@ describe('rows of a table', () => {
     );
   });
 
-  it('are asked for with a setting that lets nobody write', async () => {
+  it('are requested with a setting that forbids writes', async () => {
     const refused = await failure(open({ query: 'select 1) format Null; drop table shop.events; select (1' }));
     expect(refused).toMatchObject({ name: 'SourceError' });
     expect(sizes(await readSource(open(), {}))).toHaveLength(2);

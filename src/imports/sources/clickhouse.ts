@@ -18,26 +18,26 @@ import type { OutboundStreamResponse } from '../../plugins/outbound/outbound.ts'
 import { dayMs, startOfDay } from '../../base/time.ts';
 
 interface ClickhousePlace {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly user: string;
   readonly password: string;
   readonly database: string;
 }
 
-/** Both throw SourceError, SourceWaitError, or the signal's reason. */
+/** Both methods throw SourceError, SourceWaitError, or the signal's reason. */
 interface ClickhouseApi {
-  /** The answer is lines of JSON, times in UTC, numbers with all their digits. */
+  /** The response consists of lines of JSON, with times in UTC and numbers with all of their digits. */
   ask(sql: string, signal: AbortSignal): Promise<OutboundStreamResponse>;
-  /** For small answers. */
+  /** For small results. */
   rows(sql: string, context: SourceContext): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
 const name = 'ClickHouse';
-/** A query may work for so long before its first row. */
+/** How long a query may take until its first row. */
 const idleMs = 1_800_000;
 const answerBytesMax = 64 * 1024 * 1024;
-/** ClickHouse answers every fault of a query with one of these, and says in a header which it is. */
+/** ClickHouse reports each failure of a query with one of these, and its code in a header. */
 const answered = [200, 400, 401, 403, 404, 408, 413, 500, 501, 503];
 
 const settings: Readonly<Record<string, string>> = {
@@ -90,13 +90,13 @@ function parseRow(line: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Too many queries, out of memory, too slow, a connection or Keeper lost, a quota: another time it may work. */
+/** Temporary failures: too many queries, out of memory, too slow, a lost connection or Keeper, a quota. */
 const passing: ReadonlySet<number> = new Set([159, 160, 201, 202, 203, 209, 210, 241, 242, 252, 279, 425, 439, 999]);
 const advice: ReadonlyMap<number, string> = new Map([
   [60, 'check the name of the table and the database'],
   [81, 'check the database'],
   [47, 'check the names of the columns, the cursor column too'],
-  [164, 'the user needs readonly = 2, with which it can read and choose the form of the answer, or none'],
+  [164, 'the user needs readonly = 2 (to read and set the output format), or no readonly setting'],
   [192, 'check user and password'],
   [193, 'check user and password'],
   [497, 'grant the user select on the tables of the query'],
@@ -104,10 +104,10 @@ const advice: ReadonlyMap<number, string> = new Map([
 ]);
 
 function failureOf(code: number, words: string): Error {
-  const said = `${name} answers: ${words}`;
-  if (passing.has(code)) return new SourceWaitError(said, { unlimited: true });
+  const message = `${name} responded: ${words}`;
+  if (passing.has(code)) return new SourceWaitError(message, { unlimited: true });
   const more = advice.get(code);
-  return new SourceError(more === undefined ? said : `${said}: ${more}`);
+  return new SourceError(more === undefined ? message : `${message}: ${more}`);
 }
 
 /** Rows of a table or a query. */
@@ -115,7 +115,7 @@ export const clickhouse = defineImportSource({
   slug: 'clickhouse',
   name: 'ClickHouse',
   description:
-    'Imports the rows of a table or a query, over HTTP, with a user that may only read. Choose the format mapping to say which ' +
+    'Imports the rows of a table or a query, over HTTP, with a read-only user. Choose the format mapping to define which ' +
     'column is the event, the person and the time.',
   fields: [
     {
@@ -125,14 +125,21 @@ export const clickhouse = defineImportSource({
       required: true,
       hint: 'Of the HTTP interface: https://host:8443 or http://host:8123, without user and password.',
     },
-    { key: 'user', name: 'User', type: 'string', default: 'default', hint: 'One with readonly = 2 is enough.' },
-    { key: 'password', name: 'Password', type: 'string', secret: true, sent_to: ['url'], hint: 'Of that user.' },
+    { key: 'user', name: 'User', type: 'string', default: 'default', hint: 'A user with readonly = 2 is enough.' },
+    {
+      key: 'password',
+      name: 'Password',
+      type: 'string',
+      secret: true,
+      sent_to: ['url'],
+      hint: 'Password of the user.',
+    },
     {
       key: 'database',
       name: 'Database',
       type: 'string',
       default: 'default',
-      hint: 'Where names without one are looked up.',
+      hint: 'Database of table names without one.',
     },
     {
       key: 'query',
@@ -146,7 +153,7 @@ export const clickhouse = defineImportSource({
       name: 'Cursor column',
       type: 'string',
       required: true,
-      hint: 'Column by which rows are cut into parts, best the first of the sorting key: times by day, whole numbers by size.',
+      hint: 'Column that splits rows into parts, preferably the first of the sorting key: times by day, whole numbers by size.',
     },
     {
       key: 'part_size',
@@ -155,11 +162,11 @@ export const clickhouse = defineImportSource({
       integer: true,
       minimum: 1,
       default: '1000000',
-      hint: 'Only for a cursor that is a whole number: how many values make one part.',
+      hint: 'Only for a whole-number cursor: number of values in one part.',
     },
   ],
   formats: [],
-  range: 'Value of the cursor column, which then must be a time; rows without one are left out.',
+  range: 'Value of the cursor column, which must then be a time; rows without a value are skipped.',
   example: {
     url: 'https://clickhouse.example.com:8443',
     user: 'reader',
@@ -191,7 +198,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
   };
 }
 
-/** An answer that breaks off in the middle may end like a whole one: its rows are counted. */
+/** A truncated response may end like a complete one, so its rows are counted. */
 async function* readPart(
   api: ClickhouseApi,
   source: ClickhouseQuery,
@@ -213,20 +220,21 @@ interface ClickhouseQuery {
   /** A select, without a semicolon. */
   readonly query: string;
   readonly cursorColumn: string;
-  /** Values of an integer cursor that make one part. */
+  /** Number of values of an integer cursor in one part. */
   readonly partSize: number;
 }
 
 type Rows = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
-/** What a cursor can be cut by. */
+/** How a cursor can be split. */
 type CursorKind = 'date' | 'time' | 'integer' | 'other';
 
 const partsMax = 100_000;
 
 /**
- * Cuts rows by their cursor: times by UTC day (dates wholly: each day that the range touches), integers into blocks at multiples of `partSize`, anything else is one part; rows
- * without a value make a part of their own. The identity of a part is the number of its rows and a checksum over all of them.
+ * Splits rows by their cursor: times by UTC day (dates wholly: each day that the range touches), integers into blocks at
+ * multiples of `partSize`, anything else into one part; rows without a value form a separate part. The identity of a part is the
+ * number of its rows and a checksum over them.
  */
 async function listRowParts(rows: Rows, source: ClickhouseQuery, range: TimeRange): Promise<SourcePart[]> {
   const column = quotedName(source.cursorColumn);
@@ -261,11 +269,11 @@ async function listRowParts(rows: Rows, source: ClickhouseQuery, range: TimeRang
   });
 }
 
-/** The rows of one part, and how many there were when it was listed. Throws SourceError for a part that does not say it. */
+/** Returns the query for the rows of one part, and their number when it was listed. Throws SourceError for an invalid part. */
 function selectOf(source: ClickhouseQuery, { key, detail }: SourcePart): { sql: string; rows: number } {
   const { condition, rows } = detail ?? {};
   if (typeof condition !== 'string' || typeof rows !== 'number') {
-    throw new SourceError(`the part ${key} does not say its rows`, { advice: 'startAgain' });
+    throw new SourceError(`the part ${key} does not contain its rows`, { advice: 'startAgain' });
   }
   return { sql: `select * from ${rowsOf(source)} where ${condition} format JSONEachRow`, rows };
 }
@@ -279,7 +287,7 @@ function kindOf(type: string): CursorKind {
 
 type Row = Awaited<ReturnType<Rows>>[number];
 
-/** The oldest first, rows without a value last. */
+/** Sorts the oldest first, rows without a value last. */
 function byBlock(kind: CursorKind): (a: Row, b: Row) => number {
   return ({ block: a }, { block: b }) => {
     if (a === null || b === null) return Number(a === null) - Number(b === null);
@@ -288,7 +296,7 @@ function byBlock(kind: CursorKind): (a: Row, b: Row) => number {
   };
 }
 
-/** What rows of one part have in common. */
+/** The expression that all rows of one part share. */
 function blockOf(kind: CursorKind, column: string, size: number): string {
   if (kind === 'time') return `toDate32(toTimeZone(${column}, 'UTC'))`;
   if (kind === 'date') return `toDate32(${column})`;
@@ -317,7 +325,7 @@ function keyOf(kind: CursorKind, block: unknown, { cursorColumn, partSize }: Cli
   return text === '' ? 'all' : text;
 }
 
-/** A date says nothing of the time: rows of the day on which a range begins may be of before and of after. */
+/** A date has no time of day: rows of the first day of a range may be before or after its start. */
 function rangeCondition(kind: CursorKind, column: string, { from, to }: TimeRange): string {
   const time = `toDateTime64(${column}, 3, 'UTC')`;
   const start = (ms: number): number => (kind === 'date' ? startOfDay(ms) : ms);

@@ -2,9 +2,9 @@ import { SourceError, type SourceHost, type SourcePart } from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { wrongSetting } from '../../plugins/plugin.ts';
 import { neededSetting } from '../../plugins/setting-values.ts';
-import { checkPaths, findFiles, lookAt, readablePath, type FoundFile } from './find-files.ts';
+import { checkPaths, findFiles, statFile, readablePath, type FoundFile } from './find-files.ts';
 
-/** What sources have in common that read the rows of a query to one database file. */
+/** Shared by sources that read the rows of a query to one database file. */
 
 export const databaseFileFields = [
   {
@@ -25,7 +25,7 @@ export const databaseFileFields = [
 
 interface DatabaseFileSettings {
   readonly path: string;
-  /** Without what may end a statement. */
+  /** Without a statement terminator. */
   readonly query: string;
 }
 
@@ -37,7 +37,7 @@ export function databaseFileSettings(settings: SettingValues, host: SourceHost):
   return { path, query };
 }
 
-/** The one file at the path. Throws SettingsError when there are several. */
+/** Returns the only file at the path. Throws SettingsError if there are several. */
 export async function findDatabaseFile(path: string, host: SourceHost, signal: AbortSignal): Promise<FoundFile> {
   const [file, second] = await findFiles([path], host, signal);
   if (file === undefined || second !== undefined) {
@@ -46,17 +46,17 @@ export async function findDatabaseFile(path: string, host: SourceHost, signal: A
   return file;
 }
 
-/** Where a file lies, and what it is called to people. */
+/** The path of a file and its displayed name. */
 export interface FilePlace {
   readonly path: string;
   readonly shown: string;
 }
 
-/** The file that a part was listed with. Throws SourceError when it is none, or another file has taken its place. */
+/** Returns the file of a part. Throws SourceError if it is not a file or was replaced. */
 export async function databaseFileOf({ key, detail = {} }: SourcePart, host: SourceHost): Promise<FilePlace> {
   const { path, shown } = detail;
-  if (typeof path !== 'string' || typeof shown !== 'string') throw new SourceError(`${key} is no database file`);
-  const file = await lookAt(path, shown, host);
-  if (file.path !== path) throw new SourceError(`${shown} is another file than the one that was listed`);
+  if (typeof path !== 'string' || typeof shown !== 'string') throw new SourceError(`${key} is not a database file`);
+  const file = await statFile(path, shown, host);
+  if (file.path !== path) throw new SourceError(`${shown} is not the file that was listed`);
   return { path: await readablePath(file, host), shown };
 }

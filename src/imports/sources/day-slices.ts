@@ -11,8 +11,8 @@ export interface Slice {
 }
 
 /**
- * A range cut at UTC midnights, oldest first; its ends are first moved outwards to whole units (a day, an hour). Without an end
- * it goes to the last midnight that was `settledMs` ago: what is younger may still change. Throws SourceError without a start.
+ * Splits a range at UTC midnights, oldest first, after extending its ends to whole units (a day, an hour). Without an end it
+ * extends to the last midnight at least `settledMs` ago, since later data may still change. Throws SourceError without a start.
  */
 export function daySlices(
   range: TimeRange,
@@ -33,7 +33,7 @@ export function daySlices(
 ): Slice[] {
   if (range.from === undefined) {
     throw new SourceError(
-      `${name} cannot say when its data begins: give the first day, such as 2024-01-01 ("from" of the run, --from-date, or the field From)`,
+      `${name} does not report when its data begins: set the first day, such as 2024-01-01 ("from" of the run, --from-date, or the field From)`,
     );
   }
   const from = Math.floor(Date.parse(range.from) / unitMs) * unitMs;
@@ -50,7 +50,7 @@ export function daySlices(
   return slices;
 }
 
-/** `2024-03-01` for a whole day, else both ends. */
+/** Returns `2024-03-01` for a whole day, otherwise both ends. */
 export function keyOf({ from, to }: Slice): string {
   const start = new Date(from).toISOString();
   if (to - from === dayMs && from % dayMs === 0) return start.slice(0, 10);

@@ -1,20 +1,20 @@
 /**
- * Entry of the process that reads a DuckDB file. The engine shares nothing with the service: a damaged file may end it, and a query
- * that never ends is ended with it. It is started and killed by duckdb.ts only.
+ * Entry of the process that reads a DuckDB file. The engine shares nothing with the service: a damaged file can only crash this
+ * process, and killing it stops a query that never ends. Only duckdb.ts starts and kills it.
  */
 import type * as DuckDb from '@duckdb/node-api';
 import { endWithParent } from '../../base/end-with-parent.ts';
 
-/** What the process is started with. */
+/** Arguments of the process. */
 export interface DuckDbRead {
   readonly path: string;
   /** One select, without a semicolon. */
   readonly query: string;
-  /** For what does not fit into memory; empty: nothing is put on disk. */
+  /** Directory for data that does not fit into memory; if empty, nothing is written to disk. */
   readonly tempDir: string;
 }
 
-/** Asked for with a message of any kind, one after the other. */
+/** Responses, each requested with a message of any kind. */
 export type DuckDbAnswer =
   | { readonly kind: 'rows'; readonly lines: Uint8Array; readonly count: number }
   | { readonly kind: 'end' }
@@ -32,7 +32,7 @@ async function* readRows(library: typeof DuckDb, { path, query, tempDir }: DuckD
     const { DuckDBInstance } = library;
     const database = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY', memory_limit: memoryMax, threads });
     const connection = await database.connect();
-    // From here on it can reach no other file, and the query cannot change that.
+    // From here on it cannot access other files, and the query cannot change that.
     const spill = `set temp_directory = '${tempDir.replaceAll("'", "''")}'`;
     const closed =
       'set enable_external_access = false; set autoload_known_extensions = false; set lock_configuration = true';
@@ -57,7 +57,7 @@ async function* rowsOf(
   const result = await prepared.stream();
   const names = result.columnNames();
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new Error(`two columns are called "${twice}": give them names of their own with "as"`);
+  if (twice !== undefined) throw new Error(`two columns are called "${twice}": rename one with "as"`);
   const write = createDuckDbRowWriter(library, names, result.columnTypes());
   let lines: string[] = [];
   let length = 0;
@@ -91,7 +91,7 @@ async function* answers(read: DuckDbRead): AsyncGenerator<DuckDbAnswer> {
 }
 
 endWithParent();
-// Sound: what duckdb.ts has given.
+// Sound: duckdb.ts passes it.
 const rows = answers(JSON.parse(process.argv[2] ?? '{}') as DuckDbRead);
 process.on('message', () => {
   void rows.next().then(({ value, done }) => process.send?.(done === true ? { kind: 'end' } : value));
@@ -101,8 +101,8 @@ type Value = DuckDb.DuckDBValue;
 type Type = DuckDb.DuckDBType;
 
 /**
- * Gives the JSON of a value: numbers that a double cannot hold with every digit as text, times in ISO 8601 with all their digits
- * and in UTC, bytes in base64.
+ * Returns a function that converts values to JSON: numbers beyond the precision of a double as text with every digit, times as
+ * ISO 8601 in UTC with all digits, bytes as base64.
  */
 function createDuckDbJson(library: typeof DuckDb): (value: Value, type: Type) => string {
   const {
@@ -146,7 +146,7 @@ function createDuckDbJson(library: typeof DuckDb): (value: Value, type: Type) =>
 
   function objectJson(value: NonNullable<Value> & object, type: Type | undefined): string {
     if (value instanceof DuckDBDecimalValue) return exactNumber(value.toString());
-    // By itself it writes the time zone of the process.
+    // Its own toString uses the time zone of the process.
     if (value instanceof DuckDBTimestampTZValue) return timeJson(new DuckDBTimestampValue(value.micros).toString());
     if (times.some((kind) => value instanceof kind)) return timeJson(value.toString());
     if (value instanceof DuckDBBlobValue) return JSON.stringify(Buffer.from(value.bytes).toString('base64'));
@@ -168,7 +168,7 @@ function createDuckDbJson(library: typeof DuckDb): (value: Value, type: Type) =>
       return jsonOf(value.value, of);
     }
     if (value instanceof DuckDBVariantValue) return jsonOf(value.value, value.type);
-    // Dates, times of day, intervals, uuids, bits: as DuckDB writes them.
+    // Dates, times of day, intervals, uuids and bits in DuckDB's own text form.
     return JSON.stringify(value.toString());
   }
 }
@@ -177,13 +177,13 @@ function objectOf(members: readonly (readonly [name: string, json: string])[]): 
   return `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`;
 }
 
-/** A double holds 15 digits of any number; more stay a text. */
+/** A double represents 15 digits exactly; longer numbers stay text. */
 function exactNumber(text: string): string {
   const digits = text.replaceAll(/\D/g, '').replace(/^0+/, '').length;
   return digits <= 15 || Number.isSafeInteger(Number(text)) ? text : `"${text}"`;
 }
 
-/** Of a float the digits that tell it from its neighbours: 0.1 is no 0.10000000149011612. */
+/** Writes the shortest digits that identify a float: 0.1 rather than 0.10000000149011612. */
 function numberJson(value: number, isFloat: boolean): string {
   if (!Number.isFinite(value)) return `"${value}"`;
   if (Object.is(value, -0)) return '-0.0';
@@ -195,17 +195,17 @@ function numberJson(value: number, isFloat: boolean): string {
   return String(value);
 }
 
-/** `2024-03-01 10:00:00.123456789`; years before our own and infinity stay what they are. */
+/** Converts `2024-03-01 10:00:00.123456789`; years BC and infinity stay. */
 function timeJson(text: string): string {
   return JSON.stringify(/^\d{4}-.*\d$/.test(text) ? `${text.replace(' ', 'T')}Z` : text);
 }
 
-/** Line breaks can only stand between its values. */
+/** Line breaks can only occur between values. */
 function jsonText(text: string): string {
   return text.replaceAll(/[\r\n]+/g, ' ');
 }
 
-/** Writes rows as lines of JSON. */
+/** Returns a function that writes rows as lines of JSON. */
 function createDuckDbRowWriter(
   library: typeof DuckDb,
   names: readonly string[],

@@ -122,7 +122,7 @@ describe('rows of a DuckDB file', () => {
 describe('an export of a DuckDB file', () => {
   const numbers = (from: number): string[] => Array.from({ length: 300 }, (_, index) => `{"n":${from + index}}`);
 
-  it('that a kill interrupted begins its query anew, and each row is staged once', async () => {
+  it('interrupted by a kill restarts its query, and each row is staged once', async () => {
     await using test = await exportTest();
     const own = join(dir, 'killed.duckdb');
     await write(own, 'create table t as select range as n from range(300)');
@@ -157,7 +157,7 @@ describe('an export of a DuckDB file', () => {
   });
 });
 
-describe('a query of somebody else', () => {
+describe('a query of another user', () => {
   it.each([
     `delete from events`,
     `attach 'other.duckdb' as other`,
@@ -177,11 +177,11 @@ describe('a query of somebody else', () => {
 
   it('reads only files that the service may read', async () => {
     const refused = await failure(open('select 1', {}, { allowedDirs: [join(dir, 'other')] }));
-    expect(refused).toMatchObject({ name: 'SourceError', message: expect.stringContaining('may not be read') });
+    expect(refused).toMatchObject({ name: 'SourceError', message: expect.stringContaining('must not be read') });
     const uploads = await mkdtemp(join(tmpdir(), 'millrace-uploads-'));
     await symlink(path, join(uploads, 'link.duckdb'));
     const linked = open('select 1', { path: 'upload:link.duckdb' }, { allowedDirs: [], uploadsDir: uploads });
-    expect(await failure(linked)).toMatchObject({ message: expect.stringContaining('may not be read') });
+    expect(await failure(linked)).toMatchObject({ message: expect.stringContaining('must not be read') });
     await rm(uploads, { recursive: true });
   });
 });
@@ -197,7 +197,7 @@ describe('what is wrong with a file', () => {
     for (const [source, message] of cases) expect(String(await failure(source))).toContain(message);
   });
 
-  it('one that somebody has open for writing is tried again later', async () => {
+  it('a file that another process has open for writing is retried later', async () => {
     const own = join(dir, 'busy.duckdb');
     const writing = `import { DuckDBInstance } from '@duckdb/node-api';
       const connection = await (await DuckDBInstance.create(process.argv[1])).connect();

@@ -19,23 +19,23 @@ import {
   findDatabaseFile,
   type FilePlace,
 } from './database-file.ts';
-import { lookAt, shortKey } from './find-files.ts';
+import { statFile, shortKey } from './find-files.ts';
 import { ReaderEndedError, startReader } from './reader-process.ts';
 
-/** As this program is tried with it. It has 70 MB, so that only those who need it install it. */
+/** The version that this program is tested with. It takes 70 MB, so only users who need it install it. */
 export const duckDbPackage = '@duckdb/node-api@1.5.6-r.1';
-/** Of its process: what the engine is allowed (duckdb-process.ts), and as much for rows on their way. */
+/** Limit of its process: the engine's own limit (duckdb-process.ts), and as much for rows in transit. */
 const memoryBytesMax = 2 * 1024 ** 3;
 const magic = 'DUCK';
 const magicAt = 8;
 
-/** Rows of a query to a file of DuckDB. */
+/** Rows of a query to a DuckDB file. */
 export const duckdb = defineImportSource({
   slug: 'duckdb',
   name: 'DuckDB',
   description:
-    'Imports the rows of a query to a DuckDB database file, which is opened for reading only. Choose the format mapping to say ' +
-    `which column is the event, the person and the time. Needs the package ${duckDbPackage}, which is not installed by itself.`,
+    'Imports the rows of a query to a DuckDB database file, which is opened read-only. Choose the format mapping to define ' +
+    `which column is the event, the person and the time. Needs the package ${duckDbPackage}, which must be installed separately.`,
   fields: databaseFileFields,
   formats: [],
   range: undefined,
@@ -64,10 +64,10 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
   };
 }
 
-/** Of the file, and of the log beside it that holds what is not in the file yet. */
+/** Identity of the file and of the write-ahead log next to it. */
 async function identityNow({ path, shown }: FilePlace, host: SourceHost): Promise<string> {
-  const { identity } = await lookAt(path, shown, host);
-  const log = await lookAt(`${path}.wal`, `${shown}.wal`, host).catch((error: unknown) => {
+  const { identity } = await statFile(path, shown, host);
+  const log = await statFile(`${path}.wal`, `${shown}.wal`, host).catch((error: unknown) => {
     if (error instanceof SourceError) return undefined;
     throw error;
   });
@@ -101,12 +101,12 @@ async function* readRows(
   } finally {
     reader.kill();
   }
-  // While it is open DuckDB lets nobody write; but a file can be replaced by hand.
+  // DuckDB locks the open file, but it can still be replaced.
   const now = await identityNow(place, host);
   if (part.identity !== undefined && now !== part.identity) throw new SourceChangedError(`${shown} was changed`);
 }
 
-/** Also whoever has not the package learns that the file is of another kind. */
+/** Checked first, so that users without the package also learn that the file has another format. */
 async function mustBeDuckDb({ path, shown }: FilePlace): Promise<void> {
   const handle = await open(path, 'r');
   try {
@@ -121,20 +121,20 @@ async function mustBeDuckDb({ path, shown }: FilePlace): Promise<void> {
 function endedError({ message, overLimit }: ReaderEndedError, shown: string): Error {
   if (overLimit)
     return new SourceError(`the query to ${shown} was ended: ${message}; ask for fewer columns or smaller values`);
-  const text = `DuckDB broke down (${message}) while it read ${shown}: the file may be damaged`;
+  const text = `DuckDB crashed (${message}) while reading ${shown}: the file may be damaged`;
   return new SourceWaitError(text, { unlimited: false });
 }
 
 function absent(): SourceError {
   return new SourceError(
-    `expected the package for DuckDB files, which is not installed by itself: run "npm install --prefix src --no-save ${duckDbPackage}" in ` +
+    `expected the package for DuckDB files, which must be installed separately: run "npm install --prefix src --no-save ${duckDbPackage}" in ` +
       'the directory of this program, then try again; or let DuckDB write the rows to a Parquet file',
   );
 }
 
 function duckDbError({ at, message }: Extract<DuckDbAnswer, { kind: 'failed' }>, shown: string): Error {
-  if (at === 'query') return new SourceError(`DuckDB refuses the query to ${shown}: ${message}`);
+  if (at === 'query') return new SourceError(`DuckDB rejected the query to ${shown}: ${message}`);
   if (at === 'load') return new SourceError(`the package ${duckDbPackage} cannot work on this machine: ${message}`);
-  const advice = 'whoever has it open for writing must close it; one of a newer DuckDB needs a newer package';
+  const advice = 'a program that has it open for writing must close it; a file of a newer DuckDB needs a newer package';
   return new SourceWaitError(`DuckDB cannot open ${shown}: ${message}; ${advice}`, { unlimited: false });
 }

@@ -9,20 +9,23 @@ import {
 import { wrongSetting } from '../../plugins/plugin.ts';
 import { withoutGzip } from './without-gzip.ts';
 
-/** Asking the export APIs of other services: what came is the answer, or an error that says whether waiting helps. */
+/**
+ * Requests to export APIs of other services: each resolves with a response, or fails with an error that shows whether a retry can
+ * help.
+ */
 export interface ExportApi {
   /**
-   * Resolves with an answer whose status is in `accepted` (200 when left out). Its body ends with SourceWaitError where the
-   * connection breaks. Throws SourceError or SourceWaitError for any other answer, the signal's reason when it is aborted.
+   * Resolves with a response whose status is in `accepted` (200 by default). Its body fails with SourceWaitError if the
+   * connection breaks. Throws SourceError or SourceWaitError for any other response, and the signal's reason when aborted.
    */
   ask(request: ExportRequest, signal: AbortSignal): Promise<OutboundStreamResponse>;
-  /** What an answer means that was accepted and turned out to be none. Reads its body. */
+  /** Converts an accepted response that turned out to be an error. Reads its body. */
   refusal(response: OutboundStreamResponse): Promise<Refusal>;
 }
 
 export interface Refusal {
   readonly error: SourceError | SourceWaitError;
-  /** The beginning of what the service says, without secrets. */
+  /** The beginning of the service's message, without secrets. */
   readonly words: string;
 }
 
@@ -39,7 +42,10 @@ const inPlaceTries = 8;
 const brokenTriesMax = 3;
 const waitStatuses = new Set([408, 425, 429]);
 
-/** `name`: of the service, for people. Secrets (of one character or more) never appear in an error, whatever the service says. */
+/**
+ * `name`: the service's name in messages. Secrets (of one character or more) never appear in an error, whatever the service
+ * responds.
+ */
 export function createExportApi(
   host: Pick<SourceHost, 'stream' | 'now'>,
   { name, secrets }: { readonly name: string; readonly secrets: readonly string[] },
@@ -48,12 +54,12 @@ export function createExportApi(
   const refusal: ExportApi['refusal'] = async (response) => {
     const { status, headers } = response;
     const words = masked(await wordsOf(response), hidden);
-    const said = `${name} answers ${status}${words === '' ? '' : `: ${words}`}`;
+    const message = `${name} responded ${status}${words === '' ? '' : `: ${words}`}`;
     if (status < 500 && !waitStatuses.has(status))
-      return { words, error: new SourceError(`${said}${adviceFor(status)}`) };
+      return { words, error: new SourceError(`${message}${adviceFor(status)}`) };
     const retryAfterMs = retryAfterOf(headers['retry-after'], host.now());
     const more = retryAfterMs === undefined ? {} : { retryAfterMs };
-    return { words, error: new SourceWaitError(said, { unlimited: true, ...more }) };
+    return { words, error: new SourceWaitError(message, { unlimited: true, ...more }) };
   };
   return {
     refusal,
@@ -69,7 +75,7 @@ export function createExportApi(
   };
 }
 
-/** Where to ask: an address of one's own or the standard one, without a slash at the end. Throws SettingsError. */
+/** Returns a custom address or the standard one, without a trailing slash. Throws SettingsError. */
 export function baseUrlOf(given: string, key: string, standard: string): string {
   const text = given.trim();
   const url = URL.parse(text === '' ? standard : text);
@@ -82,7 +88,7 @@ export function basicAuth(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
-/** The whole body, for pages of JSON. */
+/** Reads a whole body, for pages of JSON. */
 export async function readWhole(
   response: OutboundStreamResponse,
   { name, bytesMax, signal }: { readonly name: string; readonly bytesMax: number; readonly signal: AbortSignal },
@@ -98,8 +104,8 @@ export async function readWhole(
 }
 
 /**
- * Tries one page again where it is: beginning its part anew would cost all pages before it. Gives up with the last error after
- * a few tries (fewer where the page itself is broken), or when the source asks for more than an hour.
+ * Retries one page in place, since restarting its part would fetch all previous pages again. Fails with the last error after a
+ * few tries (fewer if the page itself is broken), or if the service requests a wait of more than an hour.
  */
 export function askAgain<T>({ signal, waiting, sleep }: SourceContext, ask: () => Promise<T>): Promise<T> {
   let brokenTries = 0;
@@ -127,12 +133,12 @@ async function* guardedBody(body: AsyncIterable<Buffer>, name: string, signal: A
   }
 }
 
-/** What a failed request or a body that ended badly means. */
+/** Converts the error of a failed request or a broken body. */
 export function brokenError(error: unknown, name: string, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof SourceWaitError || error instanceof SourceError) return error;
   if (error instanceof OutboundError && !error.retry) {
-    return new SourceError(`${name} cannot be asked: ${error.message}`, { cause: error });
+    return new SourceError(`${name} cannot be reached: ${error.message}`, { cause: error });
   }
   const message = error instanceof Error ? error.message : String(error);
   if (isBrokenCompression(error)) {
@@ -154,7 +160,7 @@ function isBrokenCompression(error: unknown): boolean {
   return false;
 }
 
-/** The beginning of what the service says, on one line; the message alone where it is JSON with one. */
+/** Returns the beginning of the service's message on one line; of JSON with a message only that. */
 async function wordsOf({ body, headers }: OutboundStreamResponse): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -165,7 +171,7 @@ async function wordsOf({ body, headers }: OutboundStreamResponse): Promise<strin
       if (bytes >= wordsBytesMax) break;
     }
   } catch (error) {
-    // The status says enough; a reason that breaks off is no news. A pause is.
+    // The status is enough, so a truncated message is ignored; a pause is not.
     if (!(error instanceof SourceWaitError)) throw error;
   }
   if (headers['content-type']?.includes('html') === true) return '';
@@ -175,7 +181,7 @@ async function wordsOf({ body, headers }: OutboundStreamResponse): Promise<strin
 
 function messageIn(text: string): string {
   const found = Object.entries(objectIn(text) ?? {}).find(
-    ([key, said]) => ['error', 'detail', 'message'].includes(key) && typeof said === 'string',
+    ([key, value]) => ['error', 'detail', 'message'].includes(key) && typeof value === 'string',
   );
   return typeof found?.[1] === 'string' ? found[1] : text;
 }

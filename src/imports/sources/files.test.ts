@@ -72,7 +72,7 @@ describe('files to import', () => {
     expect(await read(open('[1].json'))).toEqual({ 'allowed/[1].json': '{"file":"1"}' });
   });
 
-  it('uploaded files have names of their own', async () => {
+  it('uploaded files have separate names', async () => {
     expect(await read(open('upload:up 1.json'))).toEqual({ 'upload:up 1.json': '{"file":"up"}' });
     expect(Object.keys(await read(open('upload:*', { allowedDirs: [] })))).toEqual(['upload:up 1.json']);
   });
@@ -116,7 +116,7 @@ describe('files that are not to be read', () => {
     expect(() => open(paths)).toThrow(SettingsError);
   });
 
-  it('uploads are refused where there are none', () => {
+  it('uploads are rejected where they are not supported', () => {
     expect(() => open('upload:a', { uploadsDir: undefined })).toThrow('files cannot be uploaded here');
   });
 
@@ -134,8 +134,8 @@ describe('files that are not to be read', () => {
     }
     await rm(join(allowed, 'link.json'));
     await symlink(dir, join(allowed, 'up'));
-    await expect(open('up/outside.json').listParts({}, context)).rejects.toThrow('may not be read');
-    await expect(open('up/*.json').listParts({}, context)).rejects.toThrow('may not be read');
+    await expect(open('up/outside.json').listParts({}, context)).rejects.toThrow('must not be read');
+    await expect(open('up/*.json').listParts({}, context)).rejects.toThrow('must not be read');
   });
 
   it('what lies beside the allowed directory and the uploads is not named, whatever the pattern', async () => {
@@ -174,7 +174,7 @@ describe('files that are not to be read', () => {
     await rm(join(allowed, 'b.json'));
     await symlink(join(dir, 'outside.json'), join(allowed, 'b.json'));
     if (part === undefined) throw new Error('expected a part');
-    await expect(readPart(source, part)).rejects.toThrow('may not be read');
+    await expect(readPart(source, part)).rejects.toThrow('must not be read');
   });
 
   it('links within are followed, and are the file that they lead to', async () => {

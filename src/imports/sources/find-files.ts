@@ -9,12 +9,12 @@ import { unfinishedSuffix } from '../unfinished-upload.ts';
 
 /** A file to import. */
 export interface FoundFile {
-  /** As people know it: the path, or `upload:name`. */
+  /** Displayed name: the path, or `upload:name`. */
   readonly shown: string;
-  /** Without links. Of a file that is not on this machine as it is shown; `readablePath` says where it can be read. */
+  /** Path without links. For a file on another machine the displayed name; `readablePath` returns a local copy. */
   readonly path: string;
   readonly bytes: number;
-  /** Changes when the content does: size, inode, and both times to the nanosecond; nobody can set the second one back. */
+  /** Changes with the content: size, inode, and both times to the nanosecond; the second one cannot be set back. */
   readonly identity: string;
   /** ms since the epoch. */
   readonly modifiedAt: number;
@@ -27,9 +27,9 @@ const pattern = /[*?[\]{}]/;
 const upwards = /(^|[\\/])\.\.([\\/]|$)/;
 const filesMax = 100_000;
 
-/** Throws SettingsError for what can be seen to be wrong without looking at the disk. */
+/** Throws SettingsError for paths that are invalid regardless of the disk. */
 export function checkPaths(paths: readonly string[], { allowedDirs, uploadsDir, uploads }: FilePlaces): void {
-  if (paths.length === 0) throw wrongSetting('paths', 'expected at least one path, one a line');
+  if (paths.length === 0) throw wrongSetting('paths', 'expected at least one path, one per line');
   for (const path of paths) {
     if (path.includes('\0')) throw wrongSetting('paths', 'expected paths without zero bytes');
     const upload = path.startsWith(uploadPrefix) ? path.slice(uploadPrefix.length) : undefined;
@@ -43,7 +43,7 @@ export function checkPaths(paths: readonly string[], { allowedDirs, uploadsDir, 
   }
 }
 
-/** Throws SettingsError when they are too many. */
+/** Throws SettingsError if there are too many. */
 function alternativesOf(path: string): string[] {
   try {
     return expandBraces(path);
@@ -54,8 +54,8 @@ function alternativesOf(path: string): string[] {
 }
 
 /**
- * The files that the paths name, in the order of the paths and sorted by name within each; each once.
- * @throws SourceError when a path names nothing, or something outside of the directories that may be read
+ * Returns the files of the paths, in the order of the paths and sorted by name within each, without repetitions.
+ * @throws SourceError if a path has no file, or one outside of the allowed directories
  */
 export async function findFiles(
   paths: readonly string[],
@@ -83,7 +83,7 @@ async function noFileAt(
   return new SourceError(`expected a file at ${path}, found none: check the path or the pattern`);
 }
 
-/** Half a file would be imported as if it were whole. */
+/** An unfinished upload must not be imported as a whole file. */
 function refuseUnfinished(files: readonly FoundFile[]): void {
   const unfinished = files.find(({ shown }) => shown.startsWith(uploadPrefix) && shown.endsWith(unfinishedSuffix));
   if (unfinished === undefined) return;
@@ -94,10 +94,10 @@ function refuseUnfinished(files: readonly FoundFile[]): void {
   );
 }
 
-/** A file as it is now. Throws SourceError when it is gone, is none or may not be read. */
-export async function lookAt(path: string, shown: string, places: FilePlaces): Promise<FoundFile> {
+/** Returns the current state of a file. Throws SourceError if it is missing, not a file, or must not be read. */
+export async function statFile(path: string, shown: string, places: FilePlaces): Promise<FoundFile> {
   const name = uploadedElsewhere(shown, places);
-  if (name !== undefined) return await lookAtUpload(name, shown, places);
+  if (name !== undefined) return await statUpload(name, shown, places);
   try {
     const real = await realpath(path);
     const roots = await rootsOf(shown, places);
@@ -113,7 +113,7 @@ export async function lookAt(path: string, shown: string, places: FilePlaces): P
   }
 }
 
-/** Where the bytes of a file can be read: at its path, or in a copy of it. Throws SourceError when it is gone. */
+/** Returns where the file can be read: its path or a local copy. Throws SourceError if it is missing. */
 export async function readablePath(
   { path, shown }: Pick<FoundFile, 'path' | 'shown'>,
   places: FilePlaces,
@@ -122,12 +122,12 @@ export async function readablePath(
   return name === undefined || places.uploads === undefined ? path : await places.uploads.copy(name);
 }
 
-/** Undefined: it lies on this machine. */
+/** Returns `undefined` for a file on this machine. */
 function uploadedElsewhere(shown: string, { uploads }: FilePlaces): string | undefined {
   return uploads !== undefined && shown.startsWith(uploadPrefix) ? shown.slice(uploadPrefix.length) : undefined;
 }
 
-async function lookAtUpload(name: string, shown: string, { uploads }: FilePlaces): Promise<FoundFile> {
+async function statUpload(name: string, shown: string, { uploads }: FilePlaces): Promise<FoundFile> {
   const file = (await uploads?.find(name))?.find((each) => each.name === name);
   if (file === undefined) throw new SourceError(`expected a file at ${shown}, found none`);
   return foundUpload(file);
@@ -138,7 +138,7 @@ function foundUpload({ name, bytes, identity, modifiedAt }: UploadedFile): Found
   return { shown, path: shown, bytes, identity, modifiedAt };
 }
 
-/** At most as long as a part's key may be; two long paths do not become one. */
+/** Shortens a key to the limit of part keys; different long paths stay different. */
 export function shortKey(text: string): string {
   if (text.length <= 500) return text;
   return `${text.slice(0, 200)}…${text.slice(-260)} ${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
@@ -146,11 +146,11 @@ export function shortKey(text: string): string {
 
 interface FileSearch {
   readonly walk: FileWalk;
-  /** Throws for what lies outside of the directories that may be read. */
+  /** Throws for paths outside of the allowed directories. */
   readonly mayEnter: (real: string, dir: string) => void;
 }
 
-/** For all paths together, so that their number is no way around the limits of a search. */
+/** Shared by all paths, so that many paths cannot evade the limits of a search. */
 function createSearch(places: FilePlaces, signal: AbortSignal | undefined): (path: string) => Promise<FileSearch> {
   const open = async (path: string): Promise<FileSearch> => {
     const roots = await rootsOf(path, places);
@@ -174,18 +174,18 @@ async function filesOf(
   if (path.startsWith(uploadPrefix)) {
     const dir = places.uploadsDir ?? '';
     const files = await expand(dir, path.slice(uploadPrefix.length), await search(path));
-    return await lookAtAll(files, places, (file) => uploadPrefix + relative(dir, file));
+    return await statAll(files, places, (file) => uploadPrefix + relative(dir, file));
   }
   if (places.allowedDirs?.length === 0) throw outside(path, places);
   const found: FoundFile[] = [];
   for (const [base, below] of placesOf(path, places)) {
     const files = await expand(base, below, await search(path));
-    found.push(...(await lookAtAll(files, places, (file) => file)));
+    found.push(...(await statAll(files, places, (file) => file)));
   }
   return found;
 }
 
-/** Directories, and what of the path is looked for below each. What lies elsewhere is refused before the disk is asked for it. */
+/** Returns directories, with the rest of the path below each. Rejects other places before accessing the disk. */
 function placesOf(path: string, places: FilePlaces): readonly (readonly [base: string, below: string])[] {
   const { allowedDirs } = places;
   if (!isAbsolute(path)) return (allowedDirs ?? ['.']).map((dir) => [resolve(dir), path]);
@@ -195,17 +195,17 @@ function placesOf(path: string, places: FilePlaces): readonly (readonly [base: s
   return [[base, relative(base, path)]];
 }
 
-async function lookAtAll(
+async function statAll(
   files: readonly string[],
   places: FilePlaces,
   shown: (file: string) => string,
 ): Promise<FoundFile[]> {
   const found: FoundFile[] = [];
-  for (const file of files) found.push(await lookAt(file, shown(file), places));
+  for (const file of files) found.push(await statFile(file, shown(file), places));
   return found;
 }
 
-/** A path that exists is taken as it is, also where its name looks like a pattern. A directory stands for all files below it. */
+/** An existing path is used literally, even if it looks like a pattern. A directory includes all files below it. */
 async function expand(base: string, below: string, { walk, mayEnter }: FileSearch): Promise<string[]> {
   const path = join(base, below);
   try {
@@ -227,7 +227,7 @@ function tooManyFiles(): SourceError {
   return new SourceError(`expected at most ${filesMax} files, got more: import them in several runs`);
 }
 
-/** Says nothing of what lies elsewhere: a link may lead there. */
+/** Reveals nothing about other places, where a link may lead. */
 async function exists(base: string, below: string, mayEnter: FileSearch['mayEnter']): Promise<boolean> {
   const path = join(base, below);
   try {
@@ -247,7 +247,7 @@ async function filesAt(path: string, walk: FileWalk): Promise<string[]> {
   return files;
 }
 
-/** Undefined: every place may be read. */
+/** Returns `undefined` if every place may be read. */
 async function rootsOf(shown: string, { allowedDirs, uploadsDir }: FilePlaces): Promise<string[] | undefined> {
   const dirs = shown.startsWith(uploadPrefix) ? [uploadsDir ?? ''] : allowedDirs;
   if (dirs === undefined) return undefined;
@@ -255,7 +255,7 @@ async function rootsOf(shown: string, { allowedDirs, uploadsDir }: FilePlaces): 
   return roots.filter((root) => root !== undefined);
 }
 
-/** Undefined: it is not there. */
+/** Returns `undefined` if it does not exist. */
 async function realOf(dir: string): Promise<string | undefined> {
   try {
     return await realpath(dir);
@@ -269,10 +269,10 @@ function isInside(root: string, path: string): boolean {
   return relative(root, path) !== '' && isWithin(root, path);
 }
 
-/** Also the root itself. */
+/** Includes the root itself. */
 function isWithin(root: string, path: string): boolean {
-  const way = relative(root, path);
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  const rest = relative(root, path);
+  return rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest);
 }
 
 function outside(shown: string, { allowedDirs = [] }: FilePlaces): SourceError {
@@ -281,19 +281,18 @@ function outside(shown: string, { allowedDirs = [] }: FilePlaces): SourceError {
       ? 'this service reads no directory'
       : `only files in ${allowedDirs.join(', ')} may be read`;
   return new SourceError(
-    `${shown} may not be read: ${places}; upload the file, or ask an operator to allow its directory`,
+    `${shown} must not be read: ${places}; upload the file, or ask an operator to allow its directory`,
   );
 }
 
 function asSourceError(error: unknown, shown: string): unknown {
   if (hasCode(error, 'ENOENT')) return new SourceError(`expected a file at ${shown}, found none`, { cause: error });
   if (hasCode(error, 'EACCES') || hasCode(error, 'EPERM')) {
-    return new SourceError(`${shown} cannot be read: the service has no right to; change its permissions`, {
+    return new SourceError(`${shown} cannot be read: permission denied; change its permissions`, {
       cause: error,
     });
   }
-  if (hasCode(error, 'ELOOP'))
-    return new SourceError(`${shown} cannot be read: its links lead in a circle`, { cause: error });
+  if (hasCode(error, 'ELOOP')) return new SourceError(`${shown} cannot be read: symbolic link loop`, { cause: error });
   return error;
 }
 

@@ -4,10 +4,10 @@ import { SourceError, type SourceContext, type SourceHost } from '../source.ts';
 import { wrongSetting } from '../../plugins/plugin.ts';
 import { askAgain, createExportApi, readWhole } from './export-api.ts';
 
-/** Gives the token for a request; undefined: the bucket is public. */
+/** Returns the token for a request; `undefined` for a public bucket. */
 export type GcsToken = (context: SourceContext) => Promise<string | undefined>;
 
-/** Of a service account, as its key file says it. */
+/** A service account from its key file. */
 interface ServiceAccount {
   readonly email: string;
   readonly privateKey: string;
@@ -16,11 +16,11 @@ interface ServiceAccount {
 
 const scope = 'https://www.googleapis.com/auth/devstorage.read_only';
 const lifetimeMs = 3_600_000;
-/** A token is not used shortly before its end. */
+/** A token is renewed this long before it expires. */
 const earlyMs = 300_000;
 const answerBytesMax = 65_536;
 
-/** @throws SettingsError for a key that is none */
+/** @throws SettingsError for an invalid key */
 export function tokenOfServiceAccount(host: SourceHost, keyFile: string): GcsToken {
   const account = serviceAccountOf(keyFile);
   const name = 'the tokens of Google Cloud';
@@ -47,7 +47,9 @@ export function tokenOfServiceAccount(host: SourceHost, keyFile: string): GcsTok
   };
 }
 
-/** The chain of the well-kept client: GOOGLE_APPLICATION_CREDENTIALS, gcloud's own login, the machine's service account. */
+/**
+ * Uses the credentials chain of Google's client: GOOGLE_APPLICATION_CREDENTIALS, gcloud's login, the machine's service account.
+ */
 export function tokenOfMachine(): GcsToken {
   let client: Promise<{ getAccessToken(): Promise<string | null | undefined> }> | undefined;
   return async () => {
@@ -82,7 +84,7 @@ function assertionOf({ email, privateKey, tokenUrl }: ServiceAccount, nowMs: num
   try {
     return `${text}.${createSign('RSA-SHA256').update(text).sign(privateKey, 'base64url')}`;
   } catch (cause) {
-    // What the engine says of a key is not shown: it may hold some of it.
+    // The engine's message is not shown: it may contain a part of the key.
     throw new SourceError('the private key of the key file cannot be used: expected PEM, as Google gives it', {
       cause,
     });

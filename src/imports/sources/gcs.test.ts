@@ -43,7 +43,7 @@ describe('objects of a bucket of Google Cloud Storage', () => {
     expect(server.seen.filter((each) => each.includes('/token'))).toHaveLength(1);
   });
 
-  it('a download that breaks off goes on at its byte, and every record is there once', async () => {
+  it('an interrupted download resumes at its byte, and every record is read once', async () => {
     const lines = Array.from({ length: 20_000 }, (_, a) => `{"a":${a}}`);
     server.put('a', lines.join('\n'));
     server.breakAfter(50_000, 3);
@@ -70,10 +70,10 @@ describe('objects of a bucket of Google Cloud Storage', () => {
 });
 
 describe('what cannot be had', () => {
-  it('a bucket that is not there and a prefix without objects are told apart', async () => {
+  it('a missing bucket and a prefix without objects are distinguished', async () => {
     expect(await failure(open({ bucket: 'elsewhere' }))).toMatchObject({
       name: 'SourceError',
-      message: 'expected the bucket elsewhere, but there is none of that name',
+      message: 'expected the bucket elsewhere, but it does not exist',
     });
     expect(String(await failure(open()))).toContain('found none');
   });
@@ -98,9 +98,9 @@ describe('what cannot be had', () => {
     expect(server.seen).toEqual([]);
   });
 
-  it("the machine's own credentials are refused where nobody permits them", async () => {
+  it("the machine's own credentials are rejected unless permitted", async () => {
     const error = await failure(open({ credentials: 'machine' }));
-    expect(error).toMatchObject({ name: 'SourceError', message: expect.stringContaining('may not be used') });
+    expect(error).toMatchObject({ name: 'SourceError', message: expect.stringContaining('must not be used') });
     expect(server.seen).toEqual([]);
   });
 

@@ -24,24 +24,24 @@ const name = 'Google Cloud Storage';
 const credentialChoices = ['key file', 'none', 'machine'] as const;
 const pageBytesMax = 16 * 1024 * 1024;
 
-/** Objects of a bucket of Google Cloud Storage. */
+/** Objects of a Google Cloud Storage bucket. */
 export const gcs = defineImportSource({
   slug: 'gcs',
   name,
-  description: `Imports the objects of a bucket of Google Cloud Storage: ${fileKinds}`,
+  description: `Imports the objects of a Google Cloud Storage bucket: ${fileKinds}`,
   fields: [
     { key: 'bucket', name: 'Bucket', type: 'string', required: true, hint: 'Its name, without gs://.' },
     {
       key: 'prefix',
       name: 'Prefix',
       type: 'string',
-      hint: 'Only objects whose names begin so, such as exports/2024/. Empty: the whole bucket.',
+      hint: 'Only objects whose names begin with this, such as exports/2024/. Empty: the whole bucket.',
     },
     {
       key: 'suffix',
       name: 'Suffix',
       type: 'string',
-      hint: 'Only objects whose names end so, such as .json.gz. Empty: all.',
+      hint: 'Only objects whose names end with this, such as .json.gz. Empty: all.',
     },
     {
       key: 'credentials',
@@ -50,8 +50,8 @@ export const gcs = defineImportSource({
       choices: credentialChoices,
       default: 'key file',
       hint:
-        '`none`: a public bucket. `machine`: those of the machine (gcloud, its service account), which the command line has; a ' +
-        'service only where its operator permits it.',
+        '`none`: a public bucket. `machine`: those of the machine (gcloud, its service account), available on the command line; in a ' +
+        'service only if its operator permits it.',
     },
     {
       key: 'key_file',
@@ -61,13 +61,13 @@ export const gcs = defineImportSource({
       sent_to: ['endpoint', 'bucket'],
       required_if: [['credentials', 'key file']],
       visible_if: [['credentials', 'key file']],
-      hint: 'The JSON of a key of a service account with the role Storage Object Viewer.',
+      hint: 'JSON key of a service account with the role Storage Object Viewer.',
     },
     {
       key: 'endpoint',
       name: 'Endpoint',
       type: 'string',
-      hint: 'Only for another address than https://storage.googleapis.com, such as that of an emulator.',
+      hint: 'Only for an address other than https://storage.googleapis.com, such as an emulator.',
     },
   ],
   formats: [],
@@ -76,12 +76,12 @@ export const gcs = defineImportSource({
   createSource,
 });
 
-/** What every request needs. */
+/** Dependencies of every request. */
 interface GcsDeps {
   readonly api: ExportApi;
   readonly token: GcsToken;
   readonly host: SourceHost;
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly endpoint: string;
   readonly bucket: string;
 }
@@ -115,7 +115,7 @@ function tokenOf(settings: SettingValues, host: SourceHost): GcsToken {
 
 async function refuseMachine(): Promise<never> {
   throw new SourceError(
-    'the credentials of this machine may not be used: give a key file, or ask an operator to set MILLRACE_IMPORT_MACHINE_CREDENTIALS',
+    'the credentials of this machine must not be used: set a key file, or ask an operator to set MILLRACE_IMPORT_MACHINE_CREDENTIALS',
   );
 }
 
@@ -134,31 +134,30 @@ async function* listPages(
     const fields = 'items(name,size,generation,contentEncoding),nextPageToken';
     const query = new URLSearchParams({ prefix, fields, ...(pageToken === '' ? {} : { pageToken }) });
     const url = `${endpoint}/storage/v1/b/${bucket}/o?${query.toString()}`;
-    const page = await askAgain(context, () => askForPage(deps, url, context));
+    const page = await askAgain(context, () => requestPage(deps, url, context));
     yield listOf(page['items']).map(listedObject);
     pageToken = typeof page['nextPageToken'] === 'string' ? page['nextPageToken'] : '';
     if (pageToken === '') return;
   }
 }
 
-async function askForPage(deps: GcsDeps, url: string, context: SourceContext) {
+async function requestPage(deps: GcsDeps, url: string, context: SourceContext) {
   const { signal } = context;
   const request = { url, headers: await headersOf(deps, context), accepted: [200, 404] };
   const response = await deps.api.ask(request, signal);
   const body = await readWhole(response, { name, bytesMax: pageBytesMax, signal });
-  if (response.status === 404)
-    throw new SourceError(`expected the bucket ${deps.bucket}, but there is none of that name`);
+  if (response.status === 404) throw new SourceError(`expected the bucket ${deps.bucket}, but it does not exist`);
   const page = objectIn(body.toString('utf8'));
   if (page !== undefined) return page;
   throw new SourceWaitError(`${name}: expected a page of a listing, got something else`, { unlimited: false });
 }
 
 function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  // Sound: what is no object gives undefined for every name.
+  // Sound: other values give undefined for every name.
   return Array.isArray(value) ? value.map((each) => Object(each) as Record<string, unknown>) : [];
 }
 
-/** A generation is one content for ever. */
+/** A generation has immutable content. */
 function listedObject({
   name: key,
   size,
@@ -175,10 +174,10 @@ function listedObject({
 
 async function* readObject(deps: GcsDeps, part: SourcePart, context: SourceContext): AsyncGenerator<RecordChunk> {
   const { name: object, isPacked } = part.detail ?? {};
-  if (typeof object !== 'string') throw new SourceError(`${part.key} is no object of the bucket`);
+  if (typeof object !== 'string') throw new SourceError(`${part.key} not found in the bucket`);
   const { signal } = context;
   const open = async (at: number): Promise<AsyncIterable<Buffer>> => {
-    // What the service unpacks on the way has no bytes to go on from.
+    // Content decompressed by the service cannot be resumed by byte.
     if (at > 0 && isPacked === true) throw new SourceWaitError(`${part.key} broke off`, { unlimited: true });
     return await openObject(deps, { object, generation: part.identity ?? '', at }, context);
   };

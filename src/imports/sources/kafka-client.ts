@@ -16,20 +16,20 @@ import {
 import { kafkaError } from './kafka-errors.ts';
 import type { KafkaPlace } from './kafka-place.ts';
 
-/** The topic as the cluster knows it now. */
+/** The current state of the topic. */
 export interface KafkaTopic {
-  /** Of the cluster and of the topic, so that one of the same name elsewhere, or made anew, is another. */
+  /** Identifies cluster and topic, so that a topic of the same name elsewhere or created again differs. */
   readonly id: string;
   readonly partitions: readonly number[];
 }
 
-/** Where to look for an offset: an end, or the first record that is not older than so many ms since the epoch. */
+/** Position of an offset: an end, or the first record not older than so many ms since the epoch. */
 export type OffsetAt = 'earliest' | 'end' | number;
 
-/** Reads one topic. All throw SourceError, SourceWaitError, or the signal's reason. */
+/** Reads one topic. All methods throw SourceError, SourceWaitError, or the signal's reason. */
 export interface KafkaClient extends AsyncDisposable {
   readonly topic: KafkaTopic;
-  /** By partition. The end is that of what is decided: an open transaction holds it back. -1: nothing is so young. */
+  /** Returns offsets by partition. The end excludes open transactions. -1 means that no record is recent enough. */
   offsets(at: OffsetAt): Promise<ReadonlyMap<number, number>>;
   fetch(partition: number, offset: number): Promise<FetchAnswer>;
 }
@@ -39,10 +39,10 @@ const readCommitted = 1;
 const clientId = 'millrace-import';
 const fetchWaitMs = 500;
 const fetchBytes = 8 * 1024 * 1024;
-const none: Buffer = Buffer.alloc(0);
+const empty: Buffer = Buffer.alloc(0);
 const timeOf = { earliest: -2n, end: -1n } as const;
 
-/** @param resolve gives the checked address of a host: a broker may name any other, and none is reached unchecked */
+/** @param resolve returns the checked address of a host: brokers may name any host, and none is contacted unchecked */
 export async function openKafka(place: KafkaPlace, resolve: ResolveHost, signal: AbortSignal): Promise<KafkaClient> {
   const connections = createKafkaConnections({ clientId, access: place, resolve, signal });
   try {
@@ -61,12 +61,12 @@ export interface ClientDeps {
   readonly signal: AbortSignal;
 }
 
-/** Closes the connections when it is disposed of. Throws as it does. */
+/** Disposing the client closes the connections. Throws like its methods. */
 export async function createKafkaClient(deps: ClientDeps): Promise<KafkaClient> {
   const { place, connections } = deps;
   const { broker, metadata } = await firstAnswer(deps);
   const [topic] = metadata.topics;
-  if (topic === undefined) throw new SourceError(`Kafka knows no topic "${place.topic}": check its name`);
+  if (topic === undefined) throw new SourceError(`Kafka has no topic "${place.topic}": check its name`);
   const brokers = new Map(metadata.brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
   const leaders = new Map(
     topic.partitions.map(({ partitionIndex, leaderId }) => [partitionIndex, brokers.get(leaderId) ?? leaderId]),
@@ -79,7 +79,7 @@ export async function createKafkaClient(deps: ClientDeps): Promise<KafkaClient> 
       unlimited: true,
     });
   };
-  // Older brokers know a topic by its name only, which the library's types do not say.
+  // Older brokers identify a topic only by its name, which the library's types do not express.
   const topicId = 'topicId' in topic ? topic.topicId : '';
   return {
     topic: { id: `${metadata.clusterId ?? `${broker.host}:${broker.port}`}/${topicId || place.topic}`, partitions },
@@ -100,21 +100,21 @@ export async function createKafkaClient(deps: ClientDeps): Promise<KafkaClient> 
   };
 }
 
-/** Of the brokers named, the first that answers; when none does, what the last one had to say. */
+/** Returns the response of the first reachable broker; throws the last error if all fail. */
 async function firstAnswer(
   deps: ClientDeps,
 ): Promise<{ readonly broker: KafkaBroker; readonly metadata: ClusterMetadata }> {
   const { place } = deps;
-  let trouble: unknown = new SourceError('expected the address of a Kafka broker, got none');
+  let lastError: unknown = new SourceError('expected the address of a Kafka broker, got none');
   for (const broker of place.brokers) {
     try {
       return { broker, metadata: await ask(deps, broker, (connection) => readMetadata(connection, place.topic)) };
     } catch (error) {
       if (!(error instanceof SourceWaitError)) throw error;
-      trouble = error;
+      lastError = error;
     }
   }
-  throw trouble;
+  throw lastError;
 }
 
 async function ask<T>(
@@ -136,7 +136,7 @@ async function readMetadata(connection: KafkaConnection, topic: string): Promise
     { version: 9, flexible: true, request: metadataV9.createRequest, parse: metadataV9.parseResponse },
     { version: 7, flexible: false, request: metadataV7.createRequest, parse: metadataV7.parseResponse },
   ]);
-  // A topic that is not there is not made.
+  // Does not create a missing topic.
   return await connection.ask(keys.metadata, form, () => form.request([topic], false));
 }
 
@@ -148,8 +148,8 @@ async function listOffsets(
 ): Promise<offsetsApi.ListOffsetsResponse> {
   const { listOffsetsV7, listOffsetsV6, listOffsetsV5 } = await kafkaLibrary();
   const timestamp = typeof at === 'number' ? BigInt(at) : timeOf[at];
-  const asked = partitions.map((partitionIndex) => ({ partitionIndex, currentLeaderEpoch: -1, timestamp }));
-  const request: offsetsApi.ListOffsetsRequest = [-1, readCommitted, [{ name: topic, partitions: asked }]];
+  const requested = partitions.map((partitionIndex) => ({ partitionIndex, currentLeaderEpoch: -1, timestamp }));
+  const request: offsetsApi.ListOffsetsRequest = [-1, readCommitted, [{ name: topic, partitions: requested }]];
   const form = connection.agree(keys.listOffsets, [
     { version: 7, flexible: true, request: listOffsetsV7.createRequest, parse: listOffsetsV7.parseResponse },
     { version: 6, flexible: true, request: listOffsetsV6.createRequest, parse: listOffsetsV6.parseResponse },
@@ -158,7 +158,7 @@ async function listOffsets(
   return await connection.ask(keys.listOffsets, form, () => form.request(...request));
 }
 
-/** Outside of a session, so that each request stands for itself. */
+/** Without a fetch session, so that requests are independent. */
 async function fetchFrom(
   connection: KafkaConnection,
   topic: { readonly name: string; readonly id: string },
@@ -192,7 +192,7 @@ async function fetchFrom(
   );
 }
 
-/** One partition was asked for. */
+/** Returns the response for the one requested partition. */
 function answerOf({ errorCode, partitions: [answer] }: FetchAnswers): FetchAnswer {
   const found = answer ?? {
     topic: '',
@@ -201,7 +201,7 @@ function answerOf({ errorCode, partitions: [answer] }: FetchAnswers): FetchAnswe
     highWatermark: -1n,
     logStart: -1n,
     aborted: [],
-    records: none,
+    records: empty,
   };
   return errorCode === 0 ? found : { ...found, errorCode };
 }

@@ -41,15 +41,15 @@ const lies: readonly [what: string, lies: Lies, reason: RegExp][] = [
   [
     'the same batch without an end',
     { records: () => batchOf({ first: 0n, count: 1 }) },
-    /beyond offset 1, got ones that end at 0/,
+    /beyond offset 1, got batches that end at 0/,
   ],
   [
     'offsets that go backwards',
     { records: () => batchOf({ first: 0n, count: 2, lastDeltaSaid: -5 }) },
-    /got ones that end at -5/,
+    /got batches that end at -5/,
   ],
-  ['nothing without an end', { records: () => Buffer.alloc(0) }, /gives nothing at offset 0/],
-  ['a batch that is never whole', { records: () => whole.subarray(0, -1) }, /gives nothing at offset 0/],
+  ['nothing without an end', { records: () => Buffer.alloc(0) }, /returned no records at offset 0/],
+  ['a batch that is never whole', { records: () => whole.subarray(0, -1) }, /returned no records at offset 0/],
 ];
 
 it.each(lies)('a broker that gives %s ends the reading with what it gave', async (_what, told, reason) => {

@@ -11,7 +11,7 @@ import { wrongSetting } from '../../plugins/plugin.ts';
 import { listSetting, neededSetting, textSetting } from '../../plugins/setting-values.ts';
 
 export interface KafkaPlace extends KafkaAccess {
-  /** At least one; the others of the cluster are told by them. */
+  /** At least one; these report the others of the cluster. */
   readonly brokers: readonly KafkaBroker[];
   readonly topic: string;
 }
@@ -40,7 +40,7 @@ export function kafkaPlaceOf(settings: SettingValues): KafkaPlace {
 function brokersOf(settings: SettingValues): readonly KafkaBroker[] {
   const brokers = listSetting(settings, 'brokers').map((text): KafkaBroker => {
     const broker = parseBroker(text);
-    // Not repeated: it may hold a password.
+    // Not shown, since it may contain a password.
     if (broker === undefined) {
       throw wrongSetting('brokers', 'expected host:port with commas between, without user and password');
     }

@@ -1,27 +1,27 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { SourceError, type SourcePart } from '../source.ts';
 
-/** What is read of one partition: from ≤ offset < to. */
+/** The offsets read of one partition: from ≤ offset < to. */
 export interface PartitionRange {
   readonly partition: number;
   readonly from: number;
   readonly to: number;
 }
 
-/** A topic as it is read: fixed when the export begins, so that what comes later changes nothing. */
+/** The ranges of a topic, fixed at the beginning of the export, so that later records change nothing. */
 export interface TopicRanges {
-  /** Of the cluster and the topic. */
+  /** Id of cluster and topic. */
   readonly topic: string;
   readonly ranges: readonly PartitionRange[];
 }
 
-/** Offsets of one part: small enough to begin it anew after an interruption, which a compacted topic needs. */
+/** Offsets in one part: small enough to restart after an interruption, which a compacted topic requires. */
 const partOffsets = 100_000;
 const partsMax = 20_000;
 
 /**
- * Cuts partitions into parts at multiples of the size, so that the same records lie in the same part whatever comes after them.
- * The first part also holds all the ranges, for a run that goes on in another process.
+ * Splits partitions into parts at multiples of the size, so that the same records are in the same part whatever follows. The
+ * first part also contains all ranges, for a run that continues in another process.
  */
 export function cutIntoParts({ topic, ranges }: TopicRanges): SourcePart[] {
   const all = ranges.reduce((sum, { from, to }) => sum + to - from, 0);
@@ -43,7 +43,7 @@ function packed(ranges: readonly PartitionRange[]): JsonValue {
   return ranges.map(({ partition, from, to }) => [partition, from, to]);
 }
 
-/** The ranges that an earlier list of parts was cut from; undefined: there was none. */
+/** Returns the ranges of an earlier list of parts, or `undefined`. */
 export function rangesOf(parts: readonly Pick<SourcePart, 'detail'>[]): readonly PartitionRange[] | undefined {
   const found = parts.find(({ detail }) => Array.isArray(detail?.['ranges']))?.detail?.['ranges'];
   if (!Array.isArray(found)) return undefined;
@@ -53,10 +53,10 @@ export function rangesOf(parts: readonly Pick<SourcePart, 'detail'>[]): readonly
   });
 }
 
-/** What `cutIntoParts` has put there. */
+/** Reads the range stored by `cutIntoParts`. */
 export function rangeOfPart(key: string, { partition, from, to }: JsonObject = {}): PartitionRange {
   if (isOffset(partition) && isOffset(from) && isOffset(to)) return { partition, from, to };
-  throw new SourceError(`the part ${key} does not say its offsets`, { advice: 'startAgain' });
+  throw new SourceError(`the part ${key} does not contain its offsets`, { advice: 'startAgain' });
 }
 
 function isOffset(value: JsonValue | undefined): value is number {
@@ -65,7 +65,7 @@ function isOffset(value: JsonValue | undefined): value is number {
 
 const shownMax = 20;
 
-/** Where each partition begins and ends, for people. */
+/** Describes for people where each partition begins and ends. */
 export function describeRanges(ranges: readonly PartitionRange[]): string {
   const shown = ranges.slice(0, shownMax).map(({ partition, from, to }) => {
     const what = to > from ? `offsets ${from} to ${to - 1}` : `nothing (it ends at ${to})`;

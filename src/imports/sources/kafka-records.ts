@@ -9,12 +9,12 @@ const magicAt = 16;
 const crcAt = 17;
 const checkedFrom = 21;
 const magicKnown = 2;
-/** From behind the length to the count of records. */
+/** Bytes from the length field to the count of records. */
 const lengthMin = 49;
 
 /**
- * The whole batches of an answer, each checked. Throws SourceError for the formats that Kafka wrote before 0.11 and for what is no
- * batch, SourceWaitError for one whose checksum does not hold.
+ * Returns the complete batches of a response after checking each. Throws SourceError for formats older than Kafka 0.11 and for
+ * invalid batches, SourceWaitError for a wrong checksum.
  */
 export async function readBatches(records: Buffer, place: string): Promise<RecordsBatch[]> {
   const { crc32c, readRecordsBatch, Reader: BatchReader } = await kafkaLibrary();
@@ -32,13 +32,13 @@ export async function readBatches(records: Buffer, place: string): Promise<Recor
     const batch = records.subarray(at, end);
     if (batch.readInt8(magicAt) !== magicKnown) {
       throw new SourceError(
-        `${place} holds messages in a format of Kafka before 0.11, which is not read: write them anew with a newer Kafka`,
+        `${place} holds messages in a format older than Kafka 0.11, which is not supported: write them again with a newer Kafka`,
       );
     }
     if (crc32c(batch.subarray(checkedFrom)) !== batch.readUInt32BE(crcAt)) {
       throw new SourceWaitError(
-        `expected the batch at offset ${offset} of ${place} to be as it was written, but its checksum does not hold: another ` +
-          'try may bring it whole; else the disk of a broker has damaged it',
+        `expected the batch at offset ${offset} of ${place} to match its checksum, but it does not: another ` +
+          'try may succeed; otherwise the disk of a broker has damaged it',
         { unlimited: false },
       );
     }
@@ -53,15 +53,15 @@ export async function readBatches(records: Buffer, place: string): Promise<Recor
   return batches;
 }
 
-const noBatch = 'see whether the broker is one of Kafka, and what its disk says';
+const noBatch = 'check that the broker is a Kafka broker, and check its disk';
 
-/** A record as Kafka holds it. */
+/** A record of Kafka. */
 export interface KafkaRecord {
   readonly offset: number;
   /** ms since the epoch. */
   readonly timestamp: number;
   readonly key: Buffer | null;
-  /** Null: a tombstone. */
+  /** Null for a tombstone. */
   readonly value: Buffer | null;
   readonly headers: readonly (readonly [Buffer | null, Buffer | null])[];
 }
@@ -72,7 +72,7 @@ const logAppendTime = 1 << 3;
 /** In the key of a control record, after two bytes of version: 0 for an abort. */
 const controlTypeAt = 2;
 
-/** What was committed, without the marks of transactions. */
+/** Yields committed records, without transaction markers. */
 export function* committedRecords(
   batches: readonly RecordsBatch[],
   aborted: readonly AbortedTransaction[],
@@ -104,7 +104,7 @@ function* recordsOf(batch: RecordsBatch, first: number): Generator<KafkaRecord> 
   }
 }
 
-/** The offset after the last of the batches; undefined: there are none. */
+/** Returns the offset after the last batch, or `undefined` without batches. */
 export function offsetAfter(batches: readonly RecordsBatch[]): number | undefined {
   const last = batches.at(-1);
   return last === undefined ? undefined : Number(last.firstOffset) + last.lastOffsetDelta + 1;

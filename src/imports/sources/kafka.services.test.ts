@@ -118,7 +118,7 @@ describe.skipIf(brokers === '')('messages of a topic of a real broker', () => {
     expect(lines).toEqual([...ids, ...ids, ...ids]);
   });
 
-  it('that come after the import has begun are not read, also not by a process that goes on with it', async () => {
+  it('that arrive after the beginning of the import are not read, even by a process that resumes it', async () => {
     const topic = await makeTopic(2);
     await send(topic, numbered(0, 10));
     const source = open(topic);
@@ -199,7 +199,7 @@ describe.skipIf(brokers === '')('messages of a topic of a real broker', () => {
 });
 
 describe.skipIf(brokers === '')('transactions and gaps', () => {
-  it('what was aborted is left out, and an open transaction holds back the end', async () => {
+  it('aborted records are skipped, and an open transaction limits the end', async () => {
     const topic = await makeTopic();
     const sender = createProducer({ transactionalId: `tx-${randomUUID()}` });
     try {
@@ -233,10 +233,10 @@ describe.skipIf(brokers === '')('transactions and gaps', () => {
     await admin.deleteRecords({ topics: [{ name: topic, partitions: [{ partition: 0, offset: 40n }] }] });
     expect(await failure(readParts(source, parts))).toMatchObject({
       name: 'SourceError',
-      message: expect.stringMatching(/offsets 0 to 99 .*deleted what lay before 40.*begin the import anew/),
+      message: expect.stringMatching(/offsets 0 to 99 .*deleted everything before 40.*start the import again/),
     });
-    const anew = open(topic);
-    expect((await readAll(anew)).lines).toHaveLength(60);
+    const again = open(topic);
+    expect((await readAll(again)).lines).toHaveLength(60);
     expect(await failure(open(topic, { from_offsets: '0:10' }).listParts({}, { signal }))).toMatchObject({
       message: expect.stringContaining('begins at 40'),
     });
@@ -265,7 +265,7 @@ describe.skipIf(brokers === '')('transactions and gaps', () => {
     expect(lines.at(-1)).toBe('{"key":"c","round":3}');
   });
 
-  it('a topic of the same name that was made anew is another one', async () => {
+  it('a topic that was created again under the same name is a different one', async () => {
     const topic = await makeTopic();
     await send(topic, numbered(0, 5));
     const source = open(topic);
@@ -298,9 +298,9 @@ describe.skipIf(brokers === '')('the way in', () => {
   it.each([
     ['a wrong password', { password: 'wrong-secret' }, 'refuses the user'],
     ['a wrong password, SCRAM', { password: 'wrong-secret', mechanism: 'SCRAM-SHA-256' }, 'refuses the user'],
-    ['a certificate of somebody unknown', { ca: '' }, 'cannot be trusted'],
-    ['TLS where there is none', { brokers, user: '', tls: 'verify' }, 'See the setting "tls"'],
-    ['a user where there is none', { brokers, tls: 'off' }, 'asks for no user'],
+    ['a certificate of an unknown authority', { ca: '' }, 'cannot be trusted'],
+    ['TLS with a broker without it', { brokers, user: '', tls: 'verify' }, 'See the setting "tls"'],
+    ['a user with a broker without login', { brokers, tls: 'off' }, 'does not support login'],
     ['no topic', { topic: 'none' }, 'there is no topic "none"'],
   ])('%s is said', async (_what, settings, message) => {
     const topic = await makeTopic();
@@ -321,7 +321,7 @@ describe.skipIf(brokers === '')('the way in', () => {
     expect(bare).toMatchObject({ name: 'SourceError', message: expect.stringContaining('Broker requires TLS') });
   });
 
-  it('nobody there is waited for, and can be told from a broker that is busy', async () => {
+  it('an unreachable broker is waited for, and distinguished from a busy one', async () => {
     const error = await failure(open('t', { brokers: '127.0.0.1:1' }).listParts({}, { signal }));
     expect(error).toMatchObject({ name: 'SourceWaitError', unlimited: true });
     expect(networkFault(error)).toBe('ECONNREFUSED');

@@ -80,7 +80,7 @@ describe('transactions', () => {
   const offsets = (batches: readonly RecordsBatch[], aborted: Parameters<typeof committedRecords>[1]): number[] =>
     [...committedRecords(batches, aborted)].map(({ offset }) => offset);
 
-  it('of several producers that are interleaved: only what was aborted is left out', () => {
+  it('of several interleaved producers: only aborted records are skipped', () => {
     const batches = [
       batch(0, 1, 2),
       batch(2, 2, 2),
@@ -115,7 +115,7 @@ describe('settings of a topic', () => {
     [{ brokers: 'kafka:port' }, 'expected host:port'],
     [{ brokers: 'kafka:99999' }, 'expected host:port'],
     [{ brokers: 'user:secret@kafka:9092' }, 'expected host:port'],
-    [{ topic: ' ' }, 'expected a text'],
+    [{ topic: ' ' }, 'expected text'],
     [{ from_offsets: '5' }, 'expected partition:offset'],
     [{ client_key: 'secret' }, 'got one of them'],
   ])('%j: said by name', (settings, message) => {

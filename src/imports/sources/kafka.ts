@@ -21,13 +21,13 @@ import { committedRecords, offsetAfter, readBatches, type KafkaRecord } from './
 import { cutIntoParts, describeRanges, rangeOfPart, rangesOf, type PartitionRange } from './kafka-ranges.ts';
 import { isUtf8 } from 'node:buffer';
 
-/** What a record is: the value of a message, or the message with its key, time and headers, and the value in it. */
+/** Form of a record: the value of a message, or the message with its key, time, headers and value. */
 const recordKinds = ['value', 'message'] as const;
 type RecordKind = (typeof recordKinds)[number];
 
 const newline = Buffer.from('\n');
 const byteOrderMark = Buffer.from('\ufeff');
-/** Serialisers of a schema registry write a zero and the four bytes of the schema's id before the value. */
+/** Serialisers of a schema registry write a zero and the four bytes of the schema id before the value. */
 const registryMark = 0;
 const registryBytes = 5;
 
@@ -64,7 +64,7 @@ function createLineCollector(partition: number, kind: RecordKind): LineCollector
   };
 }
 
-/** The value in one line, every digit as it is; undefined: it is no JSON. */
+/** Returns the value on one line with every digit, or `undefined` if it is not JSON. */
 function jsonOf(value: Buffer): Buffer | undefined {
   const bare = value.subarray(0, 3).equals(byteOrderMark) ? value.subarray(3) : value;
   if (bare[0] === registryMark && bare.length > registryBytes) return jsonOf(bare.subarray(registryBytes));
@@ -75,14 +75,14 @@ function jsonOf(value: Buffer): Buffer | undefined {
   } catch {
     return undefined;
   }
-  // In JSON line breaks can only stand between values.
+  // In JSON, line breaks can only occur between values.
   return bare.includes(newline) ? Buffer.from(text.replaceAll(/[\r\n]+/g, ' ')) : bare;
 }
 
 function faultOf(value: Buffer, place: string): SourceFault {
   const isText = isUtf8(value);
-  const got = isText ? 'something else' : 'bytes that are no text (original: base64)';
-  const registry = value[0] === registryMark ? '; Avro and Protobuf of a schema registry are not read' : '';
+  const got = isText ? 'something else' : 'bytes that are not text (original: base64)';
+  const registry = value[0] === registryMark ? '; Avro and Protobuf of a schema registry are not supported' : '';
   return {
     place,
     reason: `expected one JSON value in the message, got: ${got}${registry}`,
@@ -101,36 +101,36 @@ function messageOf({ offset, timestamp, key, headers }: KafkaRecord, partition: 
   return Buffer.concat([Buffer.from(`${JSON.stringify(about).slice(0, -1)},"value":`), json, Buffer.from('}')]);
 }
 
-/** Bytes that are no text in base64. */
+/** Bytes that are not text become base64. */
 function textOf(bytes: Buffer | null): string | null {
   return bytes === null ? null : bytes.toString(isUtf8(bytes) ? 'utf8' : 'base64');
 }
 
-/** Fetches without a record before the end; each waits half a second for one. */
+/** Maximum of fetches without a record before the end; each waits half a second. */
 const emptyFetchesMax = 20;
 const offsetOutOfRange = 1;
 
-/** Messages of a topic that hold JSON. */
+/** Messages of a topic with JSON values. */
 export const kafka = defineImportSource({
   slug: 'kafka',
   name: 'Kafka',
   description:
-    'Imports the messages of a Kafka topic whose values are JSON, as far as the topic reaches when the import begins. It joins no ' +
-    'consumer group and commits nothing. Needs Kafka 2.3 or newer, or what speaks its protocol.',
+    'Imports the messages of a Kafka topic whose values are JSON, up to the end of the topic when the import begins. It joins no ' +
+    'consumer group and commits nothing. Needs Kafka 2.3 or newer, or a compatible service.',
   fields: [
     {
       key: 'brokers',
       name: 'Brokers',
       type: 'string',
       required: true,
-      hint: 'One or more of the cluster, with commas between: kafka-1.internal:9092, kafka-2.internal:9092.',
+      hint: 'One or more of the cluster, separated by commas: kafka-1.internal:9092, kafka-2.internal:9092.',
     },
     { key: 'topic', name: 'Topic', type: 'string', required: true, hint: 'Its name; one topic is one import.' },
     {
       key: 'from_offsets',
       name: 'First offsets',
       type: 'string',
-      hint: 'partition:offset with commas between, such as 0:1200, 1:1187, to begin there. Other partitions, or empty: from what is there.',
+      hint: 'partition:offset separated by commas, such as 0:1200, 1:1187, to begin there. Other partitions begin at their first record.',
     },
     {
       key: 'record',
@@ -146,22 +146,22 @@ export const kafka = defineImportSource({
       type: 'choice',
       choices: tlsChoices,
       default: 'auto',
-      hint: '`auto`: as `verify` with a user, else `off`. `no verify` encrypts without a look at the certificate.',
+      hint: '`auto`: as `verify` with a user, else `off`. `no verify` encrypts without checking the certificate.',
     },
     {
       key: 'ca',
       name: 'Authority',
       type: 'text',
-      hint: 'PEM of the authority that signed the brokers’ certificates, if it is your own.',
+      hint: 'PEM of a private authority that signed the brokers’ certificates.',
     },
-    { key: 'user', name: 'User', type: 'string', hint: 'For SASL. Empty: nobody logs in.' },
+    { key: 'user', name: 'User', type: 'string', hint: 'For SASL. Empty: no login.' },
     {
       key: 'password',
       name: 'Password',
       type: 'string',
       secret: true,
       sent_to: ['brokers', 'tls', 'ca'],
-      hint: 'Of that user.',
+      hint: 'Password of the user.',
     },
     {
       key: 'mechanism',
@@ -169,16 +169,16 @@ export const kafka = defineImportSource({
       type: 'choice',
       choices: saslMechanisms,
       default: 'PLAIN',
-      hint: 'How the user logs in.',
+      hint: 'SASL mechanism of the login.',
     },
-    { key: 'client_certificate', name: 'Client certificate', type: 'text', hint: 'PEM, where brokers ask for one.' },
+    { key: 'client_certificate', name: 'Client certificate', type: 'text', hint: 'PEM, if brokers require one.' },
     {
       key: 'client_key',
       name: 'Client key',
       type: 'text',
       secret: true,
       sent_to: ['brokers', 'tls', 'ca'],
-      hint: 'PEM of the key of that certificate.',
+      hint: 'PEM of the key of the certificate.',
     },
   ],
   formats: [],
@@ -198,7 +198,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
   const record = recordKinds.find((kind) => kind === textSetting(settings, 'record', 'value'));
   if (record === undefined) throw wrongSetting('record', `expected ${recordKinds.join(' or ')}`);
   const deps = { place: kafkaPlaceOf(settings), host, record, fromOffsets: fromOffsetsOf(settings) };
-  // As long as the caller holds it.
+  // Kept as long as the caller holds the snapshot.
   let held: readonly PartitionRange[] | undefined;
   return {
     concurrency: 2,
@@ -230,15 +230,15 @@ async function rangesNow(client: KafkaClient, { fromOffsets, place }: KafkaDeps,
   return client.topic.partitions.map((partition): PartitionRange => {
     const start = first.get(partition) ?? 0;
     const to = end.get(partition) ?? start;
-    const asked = fromOffsets.get(partition) ?? start;
-    if (asked < start) {
+    const wanted = fromOffsets.get(partition) ?? start;
+    if (wanted < start) {
       throw new SourceError(
-        `partition ${partition} of "${place.topic}" begins at ${start}, what lay before is deleted: change "from_offsets"`,
+        `partition ${partition} of "${place.topic}" begins at ${start}, earlier records are deleted: change "from_offsets"`,
       );
     }
-    const young = since?.get(partition) ?? start;
-    // -1: none is young enough.
-    return { partition, from: Math.min(to, Math.max(asked, young === -1 ? to : young)), to };
+    const recent = since?.get(partition) ?? start;
+    // -1: no record is recent enough.
+    return { partition, from: Math.min(to, Math.max(wanted, recent === -1 ? to : recent)), to };
   });
 }
 
@@ -246,9 +246,7 @@ async function* readPart(deps: KafkaDeps, part: SourcePart, context: SourceConte
   const { partition, from, to } = rangeOfPart(part.key, part.detail);
   await using client = await openKafka(deps.place, deps.host.resolve, context.signal);
   if (part.identity !== undefined && part.identity !== `${client.topic.id} ${part.key}`) {
-    throw new SourceChangedError(
-      `"${deps.place.topic}" is another topic than the one that was listed, of the same name`,
-    );
+    throw new SourceChangedError(`"${deps.place.topic}" is not the topic that was listed, though it has the same name`);
   }
   const isWanted = timeTest(part);
   const collector = createLineCollector(partition, deps.record);
@@ -258,7 +256,7 @@ async function* readPart(deps: KafkaDeps, part: SourcePart, context: SourceConte
     const { bytes, records, next } = await fetchSome(client, deps, { partition, from: offset, to });
     empty = next === undefined ? empty + 1 : 0;
     if (empty > emptyFetchesMax) {
-      const message = `partition ${partition} of "${deps.place.topic}" gives nothing at offset ${offset}, though it reaches to ${to - 1}`;
+      const message = `partition ${partition} of "${deps.place.topic}" returned no records at offset ${offset}, though it extends to ${to - 1}`;
       throw new SourceWaitError(message, { unlimited: false });
     }
     for (const record of records) {
@@ -271,7 +269,7 @@ async function* readPart(deps: KafkaDeps, part: SourcePart, context: SourceConte
   }
 }
 
-/** By the message's own time: those of one partition need not be in its order. */
+/** Filters by the time of each message, since a partition is not sorted by it. */
 function timeTest({ detail }: SourcePart): (record: KafkaRecord) => boolean {
   const timeOf = (key: string, standard: number): number => {
     const text = detail?.[key];
@@ -285,7 +283,7 @@ function timeTest({ detail }: SourcePart): (record: KafkaRecord) => boolean {
 interface Fetched {
   readonly bytes: number;
   readonly records: Iterable<KafkaRecord>;
-  /** Undefined: nothing came. */
+  /** `undefined` if there were no records. */
   readonly next: number | undefined;
 }
 
@@ -295,7 +293,7 @@ async function fetchSome(client: KafkaClient, { place }: KafkaDeps, range: Parti
   const shown = `partition ${partition} of "${place.topic}"`;
   if (answer.errorCode === offsetOutOfRange) throw await lostRecords(client, shown, range);
   if (answer.errorCode !== 0) {
-    throw new SourceWaitError(`Kafka cannot give ${shown} at the moment (its error ${answer.errorCode})`, {
+    throw new SourceWaitError(`Kafka cannot serve ${shown} at the moment (its error ${answer.errorCode})`, {
       unlimited: true,
     });
   }
@@ -304,25 +302,25 @@ async function fetchSome(client: KafkaClient, { place }: KafkaDeps, range: Parti
   const next = offsetAfter(batches);
   if (next !== undefined && next <= from) {
     throw new SourceError(
-      `expected batches of ${shown} that reach beyond offset ${from}, got ones that end at ${next - 1}; see whether the broker is ` +
-        'one of Kafka',
+      `expected batches of ${shown} that extend beyond offset ${from}, got batches that end at ${next - 1}; check that the broker is ` +
+        'a Kafka broker',
     );
   }
   return { bytes: answer.records.length, records: committedRecords(batches, answer.aborted), next };
 }
 
-/** Offsets that were there when the import began are gone, or a new leader does not know yet how far it reaches. */
+/** Offsets present when the import began are gone, or a new leader does not know its end yet. */
 async function lostRecords(client: KafkaClient, shown: string, { partition, from, to }: PartitionRange) {
   const expected = `expected the offsets ${from} to ${to - 1} in ${shown}`;
   const first = (await client.offsets('earliest')).get(partition) ?? 0;
   if (first > from) {
     return new SourceError(
-      `${expected}, but its retention has deleted what lay before ${first}; begin the import anew for what is left, after ` +
+      `${expected}, but its retention has deleted everything before ${first}; start the import again for the rest, after ` +
         'raising retention.ms or retention.bytes of the topic',
     );
   }
   const end = (await client.offsets('end')).get(partition) ?? 0;
-  const advice = 'where that lasts, the cluster has lost messages: begin the import anew for what is left';
+  const advice = 'if this persists, the cluster has lost messages: start the import again for the rest';
   return new SourceWaitError(`${expected}, but it ends at ${end} now; ${advice}`, { unlimited: false });
 }
 
@@ -330,7 +328,7 @@ function fromOffsetsOf(settings: SettingValues): ReadonlyMap<number, number> {
   const pairs = listSetting(settings, 'from_offsets').map((text): [number, number] => {
     const [, partition, offset] = /^(\d+):(\d+)$/.exec(text) ?? [];
     if (partition !== undefined && Number.isSafeInteger(Number(offset))) return [Number(partition), Number(offset)];
-    throw wrongSetting('from_offsets', `expected partition:offset with commas between, got: ${text.slice(0, 60)}`);
+    throw wrongSetting('from_offsets', `expected partition:offset separated by commas, got: ${text.slice(0, 60)}`);
   });
   return new Map(pairs);
 }

@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.ts';
 import { readRecords } from '../records/read-records.ts';
 import { SourceError, type RecordChunk, type Source, type SourceContext } from '../source.ts';
 import { askAgain, readWhole } from './export-api.ts';
-import type { ProfileAsking } from './mixpanel-profiles.ts';
+import type { ProfileDeps } from './mixpanel-profiles.ts';
 import { parsePage } from './parse-page.ts';
 
 const name = 'Mixpanel';
@@ -16,23 +16,23 @@ interface LookupTable {
 }
 
 export interface LookupTableOptions {
-  /** Its name in Mixpanel, or its number. */
+  /** Name or number of the table in Mixpanel. */
   readonly wanted: string;
   readonly tempDir: string;
 }
 
-/** Rows of a lookup table, as Mixpanel gives it: a CSV whose first column is the key. */
-export function lookupTable(asking: ProfileAsking, { wanted, tempDir }: LookupTableOptions): Source {
+/** Returns the rows of a lookup table: a CSV whose first column is the key. */
+export function lookupTable(deps: ProfileDeps, { wanted, tempDir }: LookupTableOptions): Source {
   return {
     concurrency: 1,
     listParts: async (_range, context) => {
-      const tables = await askAgain(context, () => listTables(asking, context));
+      const tables = await askAgain(context, () => listTables(deps, context));
       const found = tables.filter((table) => table.id === wanted || table.name === wanted);
       const [table] = found;
       if (table === undefined || found.length > 1) throw new SourceError(notOne(wanted, found.length, tables));
       return [{ key: `lookup table ${table.name}`, stable: false, detail: { id: table.id } }];
     },
-    open: ({ detail }, context) => rowsOf(asking, { id: String(detail?.['id']), tempDir }, context),
+    open: ({ detail }, context) => rowsOf(deps, { id: String(detail?.['id']), tempDir }, context),
   };
 }
 
@@ -42,8 +42,8 @@ function notOne(wanted: string, count: number, tables: readonly LookupTable[]): 
   return `${name}: expected one lookup table called "${wanted.slice(0, 100)}", got ${count}; ${list}`;
 }
 
-async function listTables(asking: ProfileAsking, context: SourceContext): Promise<readonly LookupTable[]> {
-  const { results } = parsePage(await answerOf(asking, '', context), name);
+async function listTables(deps: ProfileDeps, context: SourceContext): Promise<readonly LookupTable[]> {
+  const { results } = parsePage(await answerOf(deps, '', context), name);
   if (!Array.isArray(results)) throw new SourceError(`${name}: expected a list of lookup tables in results, got none`);
   return (results as readonly unknown[]).filter(isObject).map((each) => ({
     id: exactNumber(each['id']) ?? String(each['id']),
@@ -52,12 +52,12 @@ async function listTables(asking: ProfileAsking, context: SourceContext): Promis
 }
 
 async function* rowsOf(
-  asking: ProfileAsking,
+  deps: ProfileDeps,
   { id, tempDir }: { readonly id: string; readonly tempDir: string },
   context: SourceContext,
 ): AsyncGenerator<RecordChunk> {
   const query = new URLSearchParams({ 'data-group-id': id });
-  const bytes = await askAgain(context, () => answerOf(asking, `download/?${query}`, context));
+  const bytes = await askAgain(context, () => answerOf(deps, `download/?${query}`, context));
   yield* readRecords(onlyOf(bytes), { name: `lookup table ${id}.csv`, signal: context.signal, tempDir });
 }
 
@@ -66,15 +66,13 @@ async function* onlyOf(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 async function answerOf(
-  { api, profilesPace, headers, profilesUrl, project }: ProfileAsking,
+  { api, profilesPace, headers, profilesUrl, project }: ProfileDeps,
   path: string,
   context: SourceContext,
 ): Promise<Buffer> {
   const { project_id: id } = project;
   if (id === undefined) {
-    throw new SourceError(
-      `${name}: expected a service account and the project id, without which no lookup table is given`,
-    );
+    throw new SourceError(`${name}: expected a service account and the project id, which lookup tables require`);
   }
   await profilesPace(context, true);
   const url = `${profilesUrl}/api/app/projects/${encodeURIComponent(id)}/data-definitions/lookup-tables/${path}`;

@@ -7,7 +7,7 @@ import { askAgain, readWhole, type ExportApi } from './export-api.ts';
 const name = 'Mixpanel';
 const pageBytesMax = 256 * 1024 * 1024;
 
-export interface ProfileAsking {
+export interface ProfileDeps {
   readonly api: ExportApi;
   readonly profilesPace: Pace;
   readonly headers: Readonly<Record<string, string>>;
@@ -15,18 +15,18 @@ export interface ProfileAsking {
   readonly project: Readonly<Record<string, string>>;
 }
 
-/** A group key of a project: the number that Mixpanel has for it, and what groups of it are called here. */
+/** A group key of a project: its number in Mixpanel and the type of its groups. */
 export interface GroupKey {
   readonly dataGroupId: string;
   readonly type: string;
 }
 
 /**
- * Profiles of users, or of the groups of one key, page by page. The session that the first page names holds the result still, so what all pages have must be
- * the total that they name; anything less throws SourceWaitError.
+ * Yields profiles of users, or of the groups of one key, page by page. The session of the first page fixes the result, so the
+ * pages must add up to its total; fewer profiles throw SourceWaitError.
  */
 export async function* profileChunks(
-  asking: ProfileAsking,
+  deps: ProfileDeps,
   context: SourceContext,
   group?: GroupKey,
 ): AsyncGenerator<RecordChunk> {
@@ -34,7 +34,7 @@ export async function* profileChunks(
   let bytesRead = 0;
   let records = 0;
   for (let page = 0; ; page += 1) {
-    const bytes = await askAgain(context, () => readPage(asking, { session, page, group }, context));
+    const bytes = await askAgain(context, () => readPage(deps, { session, page, group }, context));
     bytesRead += bytes.length;
     const { results, sessionId, pageSize, total } = contentOf(bytes);
     session = sessionId;
@@ -42,12 +42,12 @@ export async function* profileChunks(
     if (results.length > 0) yield chunkOf(group === undefined ? results : ofGroup(results, group), bytesRead);
     if (results.length >= pageSize && results.length > 0 && session !== '') continue;
     if (total === undefined || records >= total) return;
-    const message = `${name}: expected ${total} profiles, got ${records}; the answer was cut off`;
+    const message = `${name}: expected ${total} profiles, got ${records}; the response was cut off`;
     throw new SourceWaitError(message, { unlimited: false });
   }
 }
 
-/** Their answers call the key of a group `$distinct_id`, and say nowhere of which type it is. */
+/** Responses name the key of a group `$distinct_id` and do not contain its type. */
 function ofGroup(results: readonly unknown[], { type }: GroupKey): readonly unknown[] {
   return results.map((result) =>
     isObject(result) ? { $group_key: type, $group_id: result['$distinct_id'], ...result } : result,
@@ -55,7 +55,7 @@ function ofGroup(results: readonly unknown[], { type }: GroupKey): readonly unkn
 }
 
 async function readPage(
-  { api, profilesPace, headers, profilesUrl, project }: ProfileAsking,
+  { api, profilesPace, headers, profilesUrl, project }: ProfileDeps,
   { session, page, group }: { readonly session: string; readonly page: number; readonly group: GroupKey | undefined },
   context: SourceContext,
 ): Promise<Buffer> {
@@ -83,7 +83,7 @@ function contentOf(bytes: Buffer) {
     throw new SourceWaitError(message, { unlimited: false });
   }
   return {
-    // Sound: an array whose items are passed on as they are.
+    // Sound: an array whose items are passed through.
     results: results as readonly unknown[],
     sessionId: typeof session === 'string' ? session : '',
     pageSize: Number(size),

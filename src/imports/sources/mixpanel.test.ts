@@ -67,7 +67,7 @@ function sourceOf(server: Pick<ExportServer, 'url'>, settings: SettingValues = {
   return mixpanel.createSource(withDefaults(mixpanel.fields, own), fastHost());
 }
 
-/** Each look at the clock is a minute later: the pace of Mixpanel does not hold up tests. */
+/** Each reading of the clock is a minute later, so the pace of Mixpanel does not delay tests. */
 function fastHost() {
   let now = Date.parse('2024-06-01T12:00:00Z');
   return testSourceHost({ now: () => (now += 60_000) });
@@ -119,18 +119,21 @@ describe('the export of Mixpanel', () => {
     ['reset', true],
     ['truncated', false],
     ['truncatedGzip', false],
-  ] as const)('%s: the part says that waiting helps, and begun anew it is complete', async (kind, unlimited) => {
-    await using server = await startExportServer(api);
-    server.trouble[kind] = 1;
-    const source = sourceOf(server);
-    const [part] = await source.listParts(range, { signal: new AbortController().signal });
-    if (part === undefined) throw new Error('expected a part');
-    const error = await readPart(source, part).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(SourceWaitError);
-    expect(error).toMatchObject({ unlimited, ...(kind === 'rateLimited' ? { retryAfterMs: 0 } : {}) });
-    server.trouble[kind] = 3;
-    expect(everything(await readStubbornly(sourceOf(server), range))).toEqual(expected);
-  });
+  ] as const)(
+    '%s: the part reports that waiting helps, and it is complete after a restart',
+    async (kind, unlimited) => {
+      await using server = await startExportServer(api);
+      server.trouble[kind] = 1;
+      const source = sourceOf(server);
+      const [part] = await source.listParts(range, { signal: new AbortController().signal });
+      if (part === undefined) throw new Error('expected a part');
+      const error = await readPart(source, part).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(SourceWaitError);
+      expect(error).toMatchObject({ unlimited, ...(kind === 'rateLimited' ? { retryAfterMs: 0 } : {}) });
+      server.trouble[kind] = 3;
+      expect(everything(await readStubbornly(sourceOf(server), range))).toEqual(expected);
+    },
+  );
 
   it.each([1, 2, 3, 4, 5, 6, 7, 8])('cut off anywhere (seed %i) it is never taken for complete', async (seed) => {
     await using server = await startExportServer(api, seed);
@@ -144,7 +147,7 @@ describe('the export of Mixpanel', () => {
     await using server = await startExportServer(() => ({ status: 401, body: JSON.stringify({ error: said }) }));
     const error = await readSource(sourceOf(server), range).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SourceError);
-    expect(String(error)).toContain('Mixpanel answers 401: no access for *** or ***; check the credentials');
+    expect(String(error)).toContain('Mixpanel responded 401: no access for *** or ***; check the credentials');
   });
 
   it('an aborted signal ends the export with its reason', async () => {
@@ -170,7 +173,7 @@ describe('the export of Mixpanel', () => {
 
   it('a run without a start is refused, as Mixpanel does not say when its data begins', async () => {
     await using server = await startExportServer(api);
-    await expect(readSource(sourceOf(server), {})).rejects.toThrow('give the first day, such as 2024-01-01');
+    await expect(readSource(sourceOf(server), {})).rejects.toThrow('set the first day, such as 2024-01-01');
   });
 });
 

@@ -18,7 +18,7 @@ import { lookupTable } from './mixpanel-lookup-tables.ts';
 import { profileChunks, type GroupKey } from './mixpanel-profiles.ts';
 
 const name = 'Mixpanel';
-/** What Mixpanel allows a project; one less each, because its clock is not ours. */
+/** Mixpanel's limits per project, each less one, because its clock differs from ours. */
 const paceRules = [
   { requests: 59, windowMs: hourMs },
   { requests: 2, windowMs: 1000 },
@@ -36,8 +36,8 @@ export const mixpanel = defineImportSource({
   slug: 'mixpanel',
   name: 'Mixpanel',
   description:
-    'Imports events and profiles of users and groups through the export API of Mixpanel, at the speed that Mixpanel allows. For projects ' +
-    'from before 2023, whose times are local, set the option `time_zone` of the format.',
+    'Imports events and profiles of users and groups through the export API of Mixpanel, within the rate limits of Mixpanel. For projects ' +
+    'created before 2023, whose times are local, set the option `time_zone` of the format.',
   fields: [
     {
       key: 'region',
@@ -45,7 +45,7 @@ export const mixpanel = defineImportSource({
       type: 'choice',
       choices: ['us', 'eu', 'in'],
       default: 'us',
-      hint: 'Where the Mixpanel project keeps its data: United States, European Union or India.',
+      hint: 'Data region of the Mixpanel project: United States, European Union or India.',
     },
     {
       key: 'records',
@@ -53,7 +53,7 @@ export const mixpanel = defineImportSource({
       type: 'choice',
       choices: ['events', 'profiles', 'both'],
       default: 'both',
-      hint: 'Events of the range, profiles of users (as they are now), or both. Profiles come first.',
+      hint: 'Events of the range, current profiles of users, or both. Profiles are imported first.',
     },
     {
       key: 'group_keys',
@@ -64,8 +64,8 @@ export const mixpanel = defineImportSource({
         ['records', 'both'],
       ],
       hint:
-        'Profiles of groups come, too: number and type of each group key, such as 1234567890:company, 2345678901:team. The number ' +
-        'stands in the address of a group’s page.',
+        'Also imports group profiles: number and type of each group key, such as 1234567890:company, 2345678901:team. The number ' +
+        'is in the address of a group’s page.',
     },
     {
       key: 'authentication',
@@ -73,7 +73,7 @@ export const mixpanel = defineImportSource({
       type: 'choice',
       choices: ['service account', 'project secret'],
       default: 'service account',
-      hint: 'A service account works for every project; the project secret is the older way.',
+      hint: 'A service account works for every project; the project secret is the older method.',
     },
     {
       key: 'service_account',
@@ -91,7 +91,7 @@ export const mixpanel = defineImportSource({
       sent_to: ['base_url'],
       visible_if: [['authentication', 'service account']],
       required: true,
-      hint: 'Shown once, when the service account is made.',
+      hint: 'Shown once, when the service account is created.',
     },
     {
       key: 'project_id',
@@ -125,30 +125,30 @@ export const mixpanel = defineImportSource({
       key: 'base_url',
       name: 'Address',
       type: 'string',
-      hint: 'Only for a proxy: where to ask instead of Mixpanel itself.',
+      hint: 'Only for a proxy: its address, used instead of Mixpanel’s.',
     },
   ],
   formats: ['mixpanel', 'mapping'],
   range:
-    'Whole days of the event’s time as the Mixpanel project counts them: UTC, or its own time zone for projects from before 2023.',
+    'Whole days of the event’s time in the zone of the Mixpanel project: UTC, or its local time zone if created before 2023.',
   example: { service_account: 'import.mp-service-account', service_secret: 'secret', project_id: '1234567' },
   createSource,
 });
 
-interface Asking {
+interface MixpanelDeps {
   readonly api: ExportApi;
   readonly pace: Pace;
-  /** Another limit of its own. */
+  /** A separate limit. */
   readonly profilesPace: Pace;
   readonly headers: Readonly<Record<string, string>>;
   readonly dataUrl: string;
   readonly profilesUrl: string;
-  /** Parameters that every request has. */
+  /** Parameters of every request. */
   readonly project: Readonly<Record<string, string>>;
 }
 
 function createSource(settings: SettingValues, host: SourceHost): Source {
-  const asking = askingOf(settings, host);
+  const deps = depsOf(settings, host);
   const records = textSetting(settings, 'records', 'both');
   const groups = groupKeysOf(settings);
   const days = integerSetting(settings, 'days_per_request', { standard: 1, min: 1, max: 31 });
@@ -158,18 +158,18 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
       const parts: SourcePart[] = records === 'events' ? [] : profileParts(groups);
       if (records === 'profiles') return parts;
       const slices = daySlices(range, { name, now: host.now(), unitMs: dayMs, settledMs: hourMs, days });
-      // Both ends are days of the range: `to` of the API is included.
+      // `to` of the API is inclusive.
       const detail = (slice: { from: number; to: number }) => ({
         from: dayOf(slice.from),
         to: dayOf(slice.to - dayMs),
       });
       return [...parts, ...slices.map((slice) => ({ key: keyOf(slice), stable: false, detail: detail(slice) }))];
     },
-    openTable: (wanted) => lookupTable(asking, { wanted, tempDir: host.tempDir }),
+    openTable: (wanted) => lookupTable(deps, { wanted, tempDir: host.tempDir }),
     open: (part, context) => {
-      if (part.key === profilesKey) return profileChunks(asking, context);
+      if (part.key === profilesKey) return profileChunks(deps, context);
       const group = groups.find((each) => part.key === groupPartKey(each));
-      return group === undefined ? eventChunks(asking, part, context) : profileChunks(asking, context, group);
+      return group === undefined ? eventChunks(deps, part, context) : profileChunks(deps, context, group);
     },
   };
 }
@@ -178,7 +178,7 @@ function profileParts(groups: readonly GroupKey[]): SourcePart[] {
   return [profilesKey, ...groups.map(groupPartKey)].map((key) => ({ key, stable: false }));
 }
 
-/** No key of days begins so. */
+/** Keys of days never begin like this. */
 function groupPartKey({ type }: GroupKey): string {
   return `${profilesKey} of ${type}`;
 }
@@ -203,7 +203,7 @@ function groupKeysOf(settings: SettingValues): readonly GroupKey[] {
   return keys;
 }
 
-function askingOf(settings: SettingValues, host: SourceHost): Asking {
+function depsOf(settings: SettingValues, host: SourceHost): MixpanelDeps {
   const own = textSetting(settings, 'base_url');
   const region = textSetting(settings, 'region', 'us');
   const standard = hosts[region];
@@ -230,16 +230,16 @@ function credentialsOf(settings: SettingValues) {
   return { authorization, secret, project: { project_id: neededSetting(settings, 'project_id') } };
 }
 
-/** Records that lie outside of the days asked for (they came late) are kept: nothing is filtered. */
+/** Records outside of the requested days (they arrived late) are kept. */
 async function* eventChunks(
-  { api, pace, headers, dataUrl, project }: Asking,
+  { api, pace, headers, dataUrl, project }: MixpanelDeps,
   part: SourcePart,
   context: SourceContext,
 ): AsyncGenerator<RecordChunk> {
   const { signal } = context;
   const { from, to } = part.detail ?? {};
   if (typeof from !== 'string' || typeof to !== 'string') {
-    throw new SourceError(`${name}: the part ${part.key} does not say its days`, { advice: 'startAgain' });
+    throw new SourceError(`${name}: the part ${part.key} does not contain its days`, { advice: 'startAgain' });
   }
   await pace(context);
   const query = new URLSearchParams({ from_date: from, to_date: to, ...project });

@@ -7,8 +7,8 @@ const lineBytesMax = 64 * 1024 * 1024;
 const newline = 0x0a;
 
 /**
- * The lines of an NDJSON answer as they came. Gzip that is inside of the content is undone, also twice. An answer that ends in
- * the middle of a record, or with something else than a record, throws SourceWaitError: it was cut off.
+ * Yields the lines of an NDJSON response unchanged. Removes gzip inside the content, even twice. A response that ends within a
+ * record, or with something else, was cut off and throws SourceWaitError.
  */
 export async function* ndjsonChunks(
   body: AsyncIterable<Buffer>,
@@ -44,14 +44,14 @@ export async function* ndjsonChunks(
 }
 
 function cutOff(name: string, came: string): SourceWaitError {
-  return new SourceWaitError(`${name}: expected an answer that ends with a whole record, got ${came}`, {
+  return new SourceWaitError(`${name}: expected a response that ends with a whole record, got ${came}`, {
     unlimited: false,
   });
 }
 
-/** Length only: the end of a record holds data of people. */
+/** Only the length: the end of a record contains personal data. */
 function describe(line: Buffer): string {
-  return `${line.length} bytes that are none at its end`;
+  return `${line.length} bytes of something else at its end`;
 }
 
 function withNewline(rest: Buffer): Buffer {
@@ -64,7 +64,7 @@ function countLines(lines: Buffer): number {
   return count;
 }
 
-/** The last line that is not blank; a copy of nothing. */
+/** Returns the last line that is not blank, without copying. */
 function lastLineOf(lines: Buffer): Buffer | undefined {
   let end = lines.length;
   while (end > 0 && (lines[end - 1] ?? 0) <= 0x20) end -= 1;

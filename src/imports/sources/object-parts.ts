@@ -2,7 +2,7 @@ import { SourceError, type SourcePart } from '../source.ts';
 
 const objectsMax = 100_000;
 
-/** An object of a bucket, and the part that it becomes. */
+/** An object of a bucket and its part. */
 export interface ListedObject {
   readonly key: string;
   readonly bytes: number;
@@ -10,8 +10,8 @@ export interface ListedObject {
 }
 
 /**
- * The objects that are to be read, of those whose keys begin with the prefix: neither empty ones nor those that stand for folders.
- * @throws SourceError when there are none, or more than a run can have
+ * Selects the objects to read among those with the prefix, without empty ones and folder placeholders.
+ * @throws SourceError if there are no objects, or more than a run can have
  */
 export async function chooseObjects(
   pages: AsyncIterable<readonly ListedObject[]>,
@@ -28,7 +28,7 @@ export async function chooseObjects(
   if (found.length === 1) return found;
   if (found.length > 1) return found.map(oneOfSeveral);
   throw new SourceError(
-    `expected objects whose keys are like ${prefix}…${suffix} in the bucket, found none: check prefix and suffix`,
+    `expected objects with keys like ${prefix}…${suffix} in the bucket, found none: check prefix and suffix`,
   );
 }
 

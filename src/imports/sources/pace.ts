@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { SourceWaitError, type SourceContext } from '../source.ts';
 
-/** So many requests in any stretch of so many ms. */
+/** A limit of requests within a sliding window. */
 export interface PaceRule {
   readonly requests: number;
   readonly windowMs: number;
@@ -10,8 +10,8 @@ export interface PaceRule {
 const shortMs = 5000;
 
 /**
- * Waits until one more request is within what a service allows; call it before each. A long wait is a SourceWaitError, so that
- * people see it; with `inPlace` it is waited for here.
+ * Waits until the service's limits allow one more request; call it before each. A long wait is a SourceWaitError, so that it is
+ * visible; with `inPlace` it waits here.
  */
 export type Pace = (context: SourceContext, inPlace?: boolean) => Promise<void>;
 

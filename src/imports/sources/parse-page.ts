@@ -2,7 +2,7 @@ import { parseExact } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import { SourceWaitError, type RecordChunk } from '../source.ts';
 
-/** JSON of a page, as an object. A page that is none was cut off, or is an error page of something in between. */
+/** Parses a page of JSON as an object. Any other page was cut off, or is an error page of a proxy. */
 export function parsePage(bytes: Buffer, name: string): Readonly<Record<string, unknown>> {
   try {
     const value = parseExact(bytes.toString('utf8'));
@@ -14,11 +14,11 @@ export function parsePage(bytes: Buffer, name: string): Readonly<Record<string, 
 }
 
 function brokenPage(name: string, bytes: Buffer, cause: unknown): SourceWaitError {
-  const message = `${name}: expected a page that is a JSON object, got ${bytes.length} bytes that are none`;
+  const message = `${name}: expected a page that is a JSON object, got ${bytes.length} bytes of something else`;
   return new SourceWaitError(message, { unlimited: false, cause });
 }
 
-/** Records as lines; numbers as the page had them. */
+/** Writes records as lines; numbers keep their digits. */
 export function chunkOf(records: readonly unknown[], bytesRead: number): RecordChunk {
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
   return { lines: Buffer.from(lines), count: records.length, bytesRead };

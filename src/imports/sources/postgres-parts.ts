@@ -8,9 +8,9 @@ export interface PostgresQuery {
   /** A select, without a semicolon. */
   readonly query: string;
   readonly cursorColumn: string;
-  /** Values of an integer cursor that make one part. */
+  /** Number of values of an integer cursor in one part. */
   readonly partSize: number;
-  /** No two rows have one value, and rows that are there do not change: order and content are then always the same. */
+  /** Cursor values are unique and existing rows never change: order and content are then always the same. */
   readonly stable: boolean;
 }
 
@@ -19,8 +19,9 @@ const timeTypes = new Set(['date', 'timestamp without time zone', 'timestamp wit
 const integerTypes = new Set(['smallint', 'integer', 'bigint']);
 
 /**
- * Cuts rows by their cursor column: times by UTC day (dates wholly: each day that the range touches), integers into blocks at multiples of `partSize`, so that the same rows lie in
- * the same part whatever comes after them; anything else is one part. Rows without a value make a part of their own.
+ * Splits rows by their cursor column: times by UTC day (dates wholly: each day that the range touches), integers into blocks at
+ * multiples of `partSize`, so that the same rows are in the same part whatever follows; anything else into one part. Rows without
+ * a value form a separate part.
  */
 export async function listRowParts(
   session: PostgresSession,
@@ -79,7 +80,7 @@ function dayBounds(low: number, high: number, range: TimeRange): Bounds[] {
   return found;
 }
 
-/** A date says nothing of the time: rows of the day on which a range begins may be of before and of after. */
+/** A date has no time of day: rows of the first day of a range may be before or after its start. */
 function ofWholeDays(range: TimeRange): TimeRange {
   if (range.from === undefined) return range;
   return { ...range, from: new Date(startOfDay(Date.parse(range.from))).toISOString() };
@@ -87,7 +88,7 @@ function ofWholeDays(range: TimeRange): TimeRange {
 
 function blockBounds(low: bigint, high: bigint, size: bigint): Bounds[] {
   const found: Bounds[] = [];
-  // Rounded down, also below zero.
+  // Rounded down, even below zero.
   for (let from = low - (((low % size) + size) % size); from <= high; from += size) {
     const to = from + size;
     found.push({ key: `${from}..${to}`, from: String(from), to: String(to) });
@@ -104,7 +105,7 @@ function timeOf(text: string): number {
   const ms = /^\d{4}-/.test(text) ? Date.parse(`${text.slice(0, 10)}T00:00:00Z`) : NaN;
   if (!Number.isNaN(ms)) return ms;
   throw new SourceError(
-    `expected times from the year 0001 to 9999 in the cursor column, got ${text}; leave such rows out in the query`,
+    `expected times from the year 0001 to 9999 in the cursor column, got ${text}; exclude such rows in the query`,
   );
 }
 
@@ -115,13 +116,13 @@ async function nullPart(session: PostgresSession, source: PostgresQuery): Promis
   return [{ key: `without ${source.cursorColumn}`.slice(0, 500), stable: false, detail: { type: 'null' } }];
 }
 
-/** The rows of one part, in the order of the cursor. Throws SourceError when the part is of another program's making. */
+/** Returns the query for the rows of one part, in the order of the cursor. Throws SourceError for an invalid part. */
 export function selectOf(source: PostgresQuery, part: SourcePart): string {
   const order = part.detail?.['type'] === 'null' ? '' : ` order by ${quotedName(source.cursorColumn)}`;
   return `select * from ${rowsOf(source)} where ${conditionOf(source, part)}${order}`;
 }
 
-/** One row: how many rows the part has, and a sum of what is in them, whatever their order. Throws SourceError. */
+/** Returns a query for the number of rows of the part and a checksum independent of their order. Throws SourceError. */
 export function checksumOf(source: PostgresQuery, part: SourcePart): string {
   return (
     'select count(*)::text, coalesce(sum(hashtextextended(source_rows::text, 0)), 0)::text ' +
@@ -145,7 +146,7 @@ function literalOf(type: string, value: string, key: string): string {
 }
 
 function badPart(key: string): SourceError {
-  return new SourceError(`the part ${key} does not say its rows`, { advice: 'startAgain' });
+  return new SourceError(`the part ${key} does not contain its rows`, { advice: 'startAgain' });
 }
 
 function rowsOf({ query }: PostgresQuery): string {

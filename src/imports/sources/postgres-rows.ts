@@ -1,28 +1,28 @@
 import { SourceError } from '../source.ts';
 
-/** A column of an answer. */
+/** A column of a result. */
 export interface Column {
   readonly name: string;
-  /** Object id of its type in PostgreSQL's catalogue. */
+  /** OID of its type in PostgreSQL's catalogue. */
   readonly dataTypeID: number;
 }
 
-/** Gives the reader of lists of one type, as the client library has them. */
+/** Returns the client library's parser for lists of one type. */
 export type ListParsers = (dataTypeID: number) => (text: string) => unknown;
 
-/** Makes JSON of a value as PostgreSQL writes it in text. */
+/** Converts a value from PostgreSQL's text form to JSON. */
 type Encode = (text: string) => string;
 
 const number: Encode = (text) => (/^-?\d/.test(text) ? text : quoted(text));
-/** A double holds 15 digits of any number; more stay a text. */
+/** A double represents 15 digits exactly; longer numbers stay text. */
 const exactNumber: Encode = (text) => {
   const digits = text.replaceAll(/\D/g, '').replace(/^0+/, '').length;
   return digits <= 15 || Number.isSafeInteger(Number(text)) ? number(text) : quoted(text);
 };
 const bigInteger: Encode = (text) => (Number.isSafeInteger(Number(text)) ? text : quoted(text));
-/** Line breaks can only stand between its values. */
+/** Line breaks can only occur between values. */
 const json: Encode = (text) => (/[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, ' ') : text);
-/** `2024-03-01 10:00:00.5+00`, as the session's zone is UTC; `infinity` stays what it is. */
+/** `2024-03-01 10:00:00.5+00`, since the session's zone is UTC; `infinity` stays. */
 const time: Encode = (text) => quoted(/^\d{4}-/.test(text) ? `${text.replace(' ', 'T').replace(/\+00$/, '')}Z` : text);
 const bytes: Encode = (text) => quoted(Buffer.from(text.slice('\\x'.length), 'hex').toString('base64'));
 const truth: Encode = (text) => (text === 't' ? 'true' : 'false');
@@ -43,10 +43,10 @@ const encoders: ReadonlyMap<number, Encode> = new Map<number, Encode>([
   [3802, json],
 ]);
 
-/** Lists of texts, numbers, truth values, uuids and JSON become arrays; bigint and numeric in them texts. */
+/** Lists of texts, numbers, booleans, uuids and JSON become arrays; bigint and numeric in them become texts. */
 const listTypes = new Set([199, 1000, 1005, 1007, 1009, 1015, 1016, 1021, 1022, 1231, 2951, 3807]);
 
-/** Writes rows as lines of JSON. Throws SourceError when two columns have one name. */
+/** Returns a function that writes rows as lines of JSON. Throws SourceError if two columns have the same name. */
 export function createRowWriter(
   columns: readonly Column[],
   lists: ListParsers,
@@ -54,7 +54,7 @@ export function createRowWriter(
   const names = columns.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) {
-    throw new SourceError(`the query has two columns "${twice.slice(0, 60)}"; give them names of their own with "as"`);
+    throw new SourceError(`the query has two columns "${twice.slice(0, 60)}"; rename one with "as"`);
   }
   const parts = columns.map(({ name, dataTypeID }) => ({
     key: `${quoted(name)}:`,

@@ -15,11 +15,11 @@ export interface PostgresPlace {
 
 export interface PostgresRows {
   readonly columns: readonly Column[];
-  /** Values as PostgreSQL writes them in text. */
+  /** Values in PostgreSQL's text form. */
   readonly rows: readonly (readonly (string | null)[])[];
 }
 
-/** A connection inside of one transaction that can only read, and sees the database as it was at its beginning. */
+/** A connection in one read-only transaction, which sees the database as of its beginning. */
 export interface PostgresSession extends AsyncDisposable {
   /** Throws SourceError, SourceWaitError, or the signal's reason. */
   query(text: string): Promise<PostgresRows>;
@@ -29,7 +29,7 @@ export interface PostgresSession extends AsyncDisposable {
 const connectTimeoutMs = 20_000;
 const statementTimeoutMs = 1_800_000;
 
-/** @param resolve gives the checked address of a host, and throws OutboundError for one that is refused */
+/** @param resolve returns the checked address of a host, and throws OutboundError for a refused one */
 export async function openSession(
   place: PostgresPlace,
   resolve: ResolveHost,
@@ -43,13 +43,13 @@ export async function openSession(
   try {
     const { Client: PgClient, types } = await import('pg');
     const client = new PgClient(configOf(place, await resolve(place.host, place.port), socket));
-    // What happens between two queries; the next one fails by it.
+    // Errors between two queries; the next query fails because of them.
     client.on('error', () => undefined);
     await client.connect();
     const lists: ListParsers = (dataTypeID) => types.getTypeParser(dataTypeID);
     const session = sessionOf(client, typed, lists, () => signal.removeEventListener('abort', onAbort));
     await session.query('begin transaction isolation level repeatable read read only');
-    // While the export waits for room, the cursor stays open.
+    // The cursor stays open while the export waits for disk space.
     await session.query('set local idle_in_transaction_session_timeout = 0');
     return session;
   } catch (error) {
@@ -68,7 +68,7 @@ function sessionOf(
   return {
     lists,
     query: async (text) => {
-      // One statement only, whatever the text holds.
+      // Only one statement, whatever the text contains.
       const query = { text, rowMode: 'array', queryMode: 'extended', types: { getTypeParser: () => asText } } as const;
       try {
         const result: QueryArrayResult<(string | null)[]> = await client.query(query satisfies QueryArrayConfig);
@@ -79,7 +79,7 @@ function sessionOf(
     },
     [Symbol.asyncDispose]: async () => {
       forget();
-      // The transaction changed nothing, so a connection that ends badly here takes nothing away.
+      // The transaction changed nothing, so a connection that fails here loses nothing.
       await client.end().catch(() => undefined);
     },
   };
@@ -89,7 +89,7 @@ function asText(value: string): string {
   return value;
 }
 
-/** Everything that the client would otherwise look up (environment, password file, certificates) is given. */
+/** Sets everything that the client would otherwise look up (environment, password file, certificates). */
 function configOf(place: PostgresPlace, address: string, socket: Socket): ClientConfig {
   const { host, port, user, password, database, tls } = place;
   const servername = isIP(host) === 0 ? { servername: host } : {};
@@ -97,7 +97,7 @@ function configOf(place: PostgresPlace, address: string, socket: Socket): Client
     host: address,
     port,
     user,
-    // As a function also the empty one is final.
+    // A function, so that an empty password is also final.
     password: () => password,
     database,
     ssl: tls === 'off' ? false : { rejectUnauthorized: tls === 'verify', ...servername },
@@ -110,7 +110,7 @@ function configOf(place: PostgresPlace, address: string, socket: Socket): Client
   };
 }
 
-/** Connection lost, too many connections, shutting down, a standby that cannot go on: another time it may work. */
+/** Temporary: connection lost, too many connections, shutting down, a conflict with recovery on a standby. */
 const passing = /^(08|53|57P0|40|58|XX)/;
 const timedOut = '57014';
 
@@ -129,7 +129,7 @@ function postgresError(error: unknown, { password, host }: PostgresPlace): unkno
   }
   const isAnswer = /^[0-9A-Z]{5}$/.test(code);
   if (isAnswer && !passing.test(code))
-    return new SourceError(`PostgreSQL answers: ${message} (${code})`, { cause: error });
+    return new SourceError(`PostgreSQL responded: ${message} (${code})`, { cause: error });
   if (/certificate|self.signed|does not support SSL/i.test(message)) {
     return new SourceError(`no safe connection to PostgreSQL: ${message}; see the setting "tls"`, { cause: error });
   }

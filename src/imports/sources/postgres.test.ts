@@ -179,7 +179,7 @@ describe('trouble with PostgreSQL', () => {
     expect(await allIds()).toHaveLength(242);
   });
 
-  it('a connection that breaks in a part is waited for, and the part begun anew is complete', async () => {
+  it('after a broken connection the part is restarted and complete', async () => {
     const source = sourceOf({ cursor_column: 'name' });
     const [part] = await source.listParts({}, { signal: new AbortController().signal });
     if (part === undefined) throw new Error('expected a part');
@@ -195,7 +195,7 @@ describe('trouble with PostgreSQL', () => {
 
   it('a column that is not there ends the run with the words of PostgreSQL', async () => {
     await expect(readSource(sourceOf({ cursor_column: 'nope' }), {})).rejects.toThrow(
-      /PostgreSQL answers: column "nope" does not exist \(42703\)/,
+      /PostgreSQL responded: column "nope" does not exist \(42703\)/,
     );
   });
 

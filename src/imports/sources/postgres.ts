@@ -23,8 +23,8 @@ export const postgres = defineImportSource({
   slug: 'postgres',
   name: 'PostgreSQL',
   description:
-    'Imports the rows of a query as they were when the import began, read in one transaction that cannot change anything. ' +
-    'Choose the format mapping to say which column is the event, the person and the time.',
+    'Imports the rows of a query as of the beginning of the import, in one read-only transaction. ' +
+    'Choose the format mapping to define which column is the event, the person and the time.',
   fields: [
     {
       key: 'url',
@@ -32,7 +32,7 @@ export const postgres = defineImportSource({
       type: 'string',
       secret: true,
       sent_to: [],
-      hint: 'postgres://user:password@host:5432/database. Or the fields that follow.',
+      hint: 'postgres://user:password@host:5432/database, or use the following fields.',
     },
     { key: 'host', name: 'Host', type: 'string', hint: 'Name or address of the PostgreSQL server.' },
     {
@@ -43,17 +43,17 @@ export const postgres = defineImportSource({
       minimum: 1,
       maximum: 65_535,
       default: '5432',
-      hint: 'Of the server; nearly always 5432.',
+      hint: 'Port of the server, usually 5432.',
     },
     { key: 'database', name: 'Database', type: 'string', hint: 'Name of the database.' },
-    { key: 'user', name: 'User', type: 'string', hint: 'One that may only read is enough.' },
+    { key: 'user', name: 'User', type: 'string', hint: 'A read-only user is enough.' },
     {
       key: 'password',
       name: 'Password',
       type: 'string',
       secret: true,
       sent_to: ['url', 'host', 'port', 'tls'],
-      hint: 'Of that user.',
+      hint: 'Password of the user.',
     },
     {
       key: 'tls',
@@ -61,7 +61,7 @@ export const postgres = defineImportSource({
       type: 'choice',
       choices: tlsChoices,
       default: 'verify',
-      hint: '`no verify` encrypts without a look at the certificate; `off` does not encrypt.',
+      hint: '`no verify` encrypts without checking the certificate; `off` does not encrypt.',
     },
     {
       key: 'query',
@@ -75,7 +75,7 @@ export const postgres = defineImportSource({
       name: 'Cursor column',
       type: 'string',
       required: true,
-      hint: 'Column of the query by which rows are cut into parts and ordered: a time or a number, with an index.',
+      hint: 'Column of the query that splits and orders the rows: a time or a number, with an index.',
     },
     {
       key: 'unique_cursor',
@@ -83,7 +83,7 @@ export const postgres = defineImportSource({
       type: 'choice',
       choices: ['No', 'Yes'],
       default: 'No',
-      hint: 'Yes: no two rows share a value; an interrupted part then goes on where it stopped, if nothing was written meanwhile.',
+      hint: 'Yes: values are unique; an interrupted part then resumes where it stopped, if nothing was written in the meantime.',
     },
     {
       key: 'part_size',
@@ -92,7 +92,7 @@ export const postgres = defineImportSource({
       integer: true,
       minimum: 1,
       default: '1000000',
-      hint: 'Only for a cursor that is a whole number: how many values make one part. Times are cut by day.',
+      hint: 'Only for a whole-number cursor: number of values in one part. Times are split by day.',
     },
     {
       key: 'batch_size',
@@ -102,11 +102,11 @@ export const postgres = defineImportSource({
       minimum: 1,
       maximum: 100_000,
       default: '5000',
-      hint: 'Rows fetched at once at most, 1 to 100000; fewer where rows are large.',
+      hint: 'Maximum number of rows per fetch, 1 to 100000; fewer if rows are large.',
     },
   ],
   formats: [],
-  range: 'Value of the cursor column, which then must be a time; rows without one are left out.',
+  range: 'Value of the cursor column, which must then be a time; rows without a value are skipped.',
   example: {
     host: 'db.example.com',
     database: 'shop',
@@ -160,10 +160,10 @@ async function* rowChunks(
   const isHeld = context.holdsSnapshot === true;
   if (isHeld && part.stable && part.identity !== session.snapshot) {
     throw new SourceChangedError(
-      `the connection broke while ${part.key} was read, and something was written meanwhile`,
+      `the connection broke while ${part.key} was read, and the database was modified in the meantime`,
     );
   }
-  // A trial stops in the middle and leaves its cursor behind.
+  // A trial stops early and leaves its cursor behind.
   const cursor = `part_${randomUUID().replaceAll('-', '')}`;
   await session.query(`declare ${cursor} no scroll cursor for ${select}`);
   yield* fetchRows(session, cursor, fetchMax, context.signal);
@@ -193,7 +193,7 @@ async function* fetchRows(
     const lines = Buffer.from(rows.map(write).join(''));
     bytesRead += lines.length;
     yield { lines, count: rows.length, bytesRead };
-    // Towards a few MB at once, by the size that rows had, and never more than twice as many as before.
+    // Approaches a few MB per fetch by the size of previous rows, at most doubling each time.
     const fitting = Math.floor((fetchBytes * rows.length) / lines.length);
     count = Math.max(1, Math.min(fetchMax, count * 2, fitting));
   }
@@ -232,20 +232,20 @@ function placeOfUrl(text: string, tls: PostgresPlace['tls']): PostgresPlace {
       tls: mode === 'disable' ? 'off' : mode === 'no-verify' ? 'no verify' : tls,
     };
   } catch (cause) {
-    // A percent sign that is not written as %25; the text itself is a secret.
+    // An unescaped percent sign; the text itself is a secret.
     throw wrongSetting('url', `${expected}, with % written as %25`, { cause });
   }
 }
 
-/** A session, and which state of the database it sees. */
+/** A session and the state of the database that it sees. */
 interface SnapshotSession extends PostgresSession {
-  /** Two sessions with the same see the same rows: no transaction has ended between them. */
+  /** Sessions with the same snapshot see the same rows: no transaction has ended between them. */
   readonly snapshot: string;
 }
 
-/** The sessions of a source: one for all calls that hold the snapshot, one of its own for every other. */
+/** The sessions of a source: one shared by all calls that hold the snapshot, and a separate one for each other call. */
 interface Snapshots {
-  /** Disposed of, a session that is held stays open. Throws as `open` does. */
+  /** Disposing a held session leaves it open. Throws as `open` does. */
   session(context: SourceContext): Promise<SnapshotSession>;
   release(): Promise<void>;
 }
@@ -278,7 +278,7 @@ async function begin(open: (signal: AbortSignal) => Promise<PostgresSession>, si
   }
 }
 
-/** After an error the transaction sees nothing any more: the next call begins another. */
+/** After an error the transaction is unusable: the next call begins another. */
 function lasting(session: SnapshotSession, release: () => Promise<void>): SnapshotSession {
   return {
     ...session,

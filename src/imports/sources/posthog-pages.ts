@@ -12,7 +12,7 @@ export interface EventsApi {
   readonly headers: Readonly<Record<string, string>>;
   /** Events per page. */
   readonly limit: number;
-  /** Without a byte for so long a stretch of time is too large to be asked for. */
+  /** A time span whose response is idle for this long is too large for one request. */
   readonly idleMs?: number;
 }
 
@@ -38,29 +38,29 @@ interface Page {
   readonly bytes: number;
 }
 
-/** How far down the walk through a slice has come. */
+/** Progress of the walk through a slice. */
 interface Walk {
-  /** Everything from here on is read, but for events of the µs before that are not in `seen`. */
+  /** Everything from here on is read, except for events of the preceding µs that are not in `seen`. */
   to: number;
   seen: Set<string>;
-  /** Lower ends of the stretches that are left, the next one last: what is too slow at once is halved. */
+  /** Lower ends of the remaining spans, the next one last: a span that is too slow is halved. */
   readonly floors: number[];
   limit: number;
-  /** Of the request that the cursor goes on with. */
+  /** The request that the cursor continues. */
   cursor: { readonly value: string; readonly to: number } | undefined;
 }
 
-/** Rather half of the time than waiting for an answer that does not come. */
+/** Halving the span is better than waiting for a response that does not come. */
 const idleMs = 120_000;
 const pageBytesMax = 256 * 1024 * 1024;
 const limitMax = 50_000;
-/** A stretch that is too slow is halved down to this. */
+/** Spans are halved down to this minimum. */
 const stretchMicrosMin = 60_000_000;
 const slowStatuses = new Set([408, 504, 524]);
 
 /**
- * Every event of a slice exactly once, newest first, however many share a time. Without a cursor a page begins with the events
- * of the time where the one before ended once more: a service that pages by time alone would leave out some of them.
+ * Yields every event of a slice exactly once, newest first, even if many share a time. Without a cursor, each page repeats the
+ * events of the last time of the page before: paging by time alone would lose some of them.
  */
 export async function* eventPages(
   events: EventsApi,
@@ -85,7 +85,7 @@ export async function* eventPages(
   }
 }
 
-/** All events of a slice, where one page holds them; undefined: there are more, or the other service is too slow. */
+/** Returns all events of a slice if they fit into one page; `undefined` if there are more or the service is too slow. */
 export async function wholeSlice(
   events: EventsApi,
   slice: MicroSlice,
@@ -100,14 +100,14 @@ export async function wholeSlice(
 
 function halve(walk: Walk, { from, to }: MicroSlice, name: string): void {
   if (to - from <= stretchMicrosMin) {
-    const message = `${name} does not answer in time, not even for the events of one minute; use a batch export there`;
+    const message = `${name} does not respond in time, not even for the events of one minute; use a batch export there`;
     throw new SourceWaitError(message, { unlimited: true });
   }
   walk.floors.push(from + Math.floor((to - from) / 2));
   walk.cursor = undefined;
 }
 
-/** What of the page is new. Moves the walk on. */
+/** Returns the new events of the page and advances the walk. */
 function takePage(walk: Walk, stretch: MicroSlice, page: Page, name: string): readonly FoundEvent[] {
   mustDescend(page.events, name);
   const { seen, to } = walk;
@@ -129,7 +129,7 @@ function takePage(walk: Walk, stretch: MicroSlice, page: Page, name: string): re
   return fresh;
 }
 
-/** The whole page was known: more events than fit into it share a time. */
+/** The whole page was known: more events share a time than fit into it. */
 function askForMore(walk: Walk, name: string): void {
   if (walk.limit >= limitMax) {
     const time = isoOfMicros(walk.to - 1);
@@ -154,7 +154,7 @@ async function readPage(
   signal: AbortSignal,
 ): Promise<Page | 'too slow'> {
   const { api, headers, url, name } = events;
-  // One µs lower: for some services `after` is included, for others it is not.
+  // One µs lower, since `after` is inclusive for some services and exclusive for others.
   const query = new URLSearchParams({
     after: isoOfMicros(from - 1),
     before: isoOfMicros(cursor?.to ?? to),
@@ -179,7 +179,7 @@ async function readPage(
   }
 }
 
-/** The connection is there, the answer is not. */
+/** Whether the connection succeeded but the response timed out. */
 function isTimeout(error: unknown): boolean {
   const cause = error instanceof SourceWaitError ? error.cause : undefined;
   if (!(cause instanceof OutboundError)) return false;
@@ -192,7 +192,7 @@ function pageOf(bytes: Buffer, name: string): Page {
   if (!Array.isArray(results)) {
     throw new SourceWaitError(`${name}: expected a page with results, got none`, { unlimited: false });
   }
-  // Only the cursor of the link is used: the address stays the one that was checked.
+  // Only the cursor of the link is used: the checked address stays.
   const cursor = typeof next === 'string' ? URL.parse(next, 'http://localhost')?.searchParams.get('cursor') : undefined;
   return {
     events: results.map((record: unknown) => foundEvent(record, name)),
@@ -213,7 +213,7 @@ function foundEvent(record: unknown, name: string): FoundEvent {
 
 const timePattern = /^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?(Z|[+-]\d\d:?\d\d)?$/;
 
-/** Undefined: no time. Without a zone it is UTC. */
+/** Returns `undefined` for an invalid time. Without a zone it is UTC. */
 export function microsOf(text: string): number | undefined {
   const [, seconds, fraction = '', zone = 'Z'] = timePattern.exec(text) ?? [];
   if (seconds === undefined) return undefined;

@@ -177,7 +177,7 @@ describe('trouble of the other service', () => {
     const [part] = await source.listParts(range, context);
     if (part === undefined) throw new Error('expected a part');
     await expect(Array.fromAsync(source.open(part, context))).rejects.toThrow(/complete gzip data/);
-    expect(waits[0]).toEqual(['The other service answers 429: Too many requests', 1000]);
+    expect(waits[0]).toEqual(['The other service responded 429: Too many requests', 1000]);
     expect(waits.slice(1).map(([reason]) => reason)).toEqual(Array(2).fill(expect.stringContaining('cut off')));
     expect(server.asked).toHaveLength(4);
   });
@@ -200,7 +200,7 @@ describe('trouble of the other service', () => {
     }));
     const error = await readSource(sourceOf(server), range).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SourceError);
-    expect(String(error)).toContain('answers 403: *** is wrong; check the credentials');
+    expect(String(error)).toContain('responded 403: *** is wrong; check the credentials');
   });
 
   it('more events with one time than any page holds are an error, never a gap', async () => {

@@ -18,22 +18,28 @@ import { chunkOf } from './parse-page.ts';
 const name = 'The other service';
 const settledMs = 3_600_000;
 
-/** Events of another service that speaks the same API, day by day. */
+/** Events of another service with the same API, day by day. */
 export const posthog = defineImportSource({
   slug: 'posthog',
   name: 'PostHog or Millrace',
   description:
     'Imports the events of a project of another PostHog-compatible service through its events API. For many millions of ' +
-    'events use a batch export there, and the import app for its files or its bucket with the format posthog.',
+    'events use a batch export there, and import its files or its bucket with the format posthog.',
   fields: [
     {
       key: 'host',
       name: 'Address',
       type: 'string',
       required: true,
-      hint: 'Of the service to read from, such as https://eu.posthog.com, or another Millrace.',
+      hint: 'Address of the service to read from, such as https://eu.posthog.com, or another Millrace.',
     },
-    { key: 'project_id', name: 'Project id', type: 'string', required: true, hint: 'Number of the project there.' },
+    {
+      key: 'project_id',
+      name: 'Project id',
+      type: 'string',
+      required: true,
+      hint: 'Number of the project in that service.',
+    },
     {
       key: 'personal_api_key',
       name: 'Personal API key',
@@ -41,7 +47,7 @@ export const posthog = defineImportSource({
       required: true,
       secret: true,
       sent_to: ['host'],
-      hint: 'A personal key there that may read events (scope `query:read`).',
+      hint: 'A personal key of that service that may read events (scope `query:read`).',
     },
     {
       key: 'page_size',
@@ -51,7 +57,7 @@ export const posthog = defineImportSource({
       minimum: 1,
       maximum: 10_000,
       default: '1000',
-      hint: '1 to 10000. Fewer where the other service answers slowly.',
+      hint: '1 to 10000. Fewer if the other service is slow.',
     },
   ],
   formats: ['posthog', 'mapping'],
@@ -80,7 +86,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
     listParts: async (range) =>
       daySlices(range, { name, now: host.now(), unitMs: 1, settledMs }).map((slice) => ({
         key: keyOf(slice),
-        // Events that arrive late move all that are older.
+        // Late events shift all older ones.
         stable: false,
         detail: { from: slice.from, to: slice.to },
       })),
@@ -91,7 +97,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
 function sliceOf({ key, detail }: SourcePart): MicroSlice {
   const { from, to } = detail ?? {};
   if (typeof from !== 'number' || typeof to !== 'number') {
-    throw new SourceError(`the part ${key} does not say its times`, { advice: 'startAgain' });
+    throw new SourceError(`the part ${key} does not contain its times`, { advice: 'startAgain' });
   }
   return { from: from * 1000, to: to * 1000 };
 }
@@ -99,14 +105,14 @@ function sliceOf({ key, detail }: SourcePart): MicroSlice {
 const dayMicros = dayMs * 1000;
 const daysMax = 128;
 
-/** What one request has brought: all events of a stretch of time. */
+/** The result of one request: all events of a time span. */
 interface Window extends MicroSlice {
   readonly events: readonly FoundEvent[];
 }
 
 /**
- * Opens slices one after the other. Where there is little, one request answers for many of them: as long as all of its events fit
- * into one page the next one asks for twice the time, and for a single slice again when they do not.
+ * Opens slices in order. With few events, one request covers many slices: while all events fit into one page, the next request
+ * covers twice the time, and otherwise a single slice again.
  */
 function createEventWindows(
   events: EventsApi,

@@ -1,13 +1,13 @@
-/** A process that reads one file with native code, which nothing but the end of its process interrupts. */
+/** A process that reads one file with native code, which can only be interrupted by ending the process. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { mebibytes, offerToOutOfMemory, watchMemory } from '../../base/child-watch.ts';
 
-/** How it ended without an answer. */
+/** The process ended without a response. */
 export class ReaderEndedError extends Error {
   override name = 'ReaderEndedError';
-  /** It was over its limit, which is the doing of what it reads. */
+  /** It exceeded its limit because of its input. */
   readonly overLimit: boolean;
 
   constructor(how: string, overLimit: boolean) {
@@ -17,16 +17,16 @@ export class ReaderEndedError extends Error {
 }
 
 export interface ReaderProcess<Answer> {
-  /** One after the other. Rejects with ReaderEndedError, or with the reason of the signal. */
+  /** Requests the next response, one at a time. Rejects with ReaderEndedError, or with the reason of the signal. */
   ask(signal: AbortSignal): Promise<Answer>;
-  /** At once, whatever it is at. */
+  /** Ends the process immediately. */
   kill(): void;
 }
 
-/** Starts an entry, which is given `read` as JSON and answers each message with one. */
+/** Starts an entry that receives `read` as JSON and responds to each message with one. */
 export function startReader<Answer>(entry: URL, read: object, memoryBytesMax: number): ReaderProcess<Answer> {
   const child = fork(fileURLToPath(entry), [JSON.stringify(read)], {
-    // Nothing of our environment: it holds secrets.
+    // An empty environment, since ours contains secrets.
     env: { TZ: 'UTC' },
     execArgv: [],
     serialization: 'advanced',

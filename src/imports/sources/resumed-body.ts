@@ -3,9 +3,8 @@ import { SourceWaitError } from '../source.ts';
 const resumesMax = 5;
 
 /**
- * A body whose connection may break: it is asked for again from the byte at which it broke, and given up when that happens several
- * times at one byte.
- * @param open the bytes from `at` to the end; of the same object each time
+ * Reads a body and, if its connection breaks, requests the rest from that byte on. Fails after several breaks at the same byte.
+ * @param open returns the bytes from `at` to the end, always of the same object
  */
 export async function* resumedBody(open: (at: number) => Promise<AsyncIterable<Buffer>>): AsyncGenerator<Buffer> {
   let at = 0;

@@ -111,14 +111,14 @@ describe('credentials other than keys', () => {
     server.objects.set('a', Buffer.from('{"a":1}\n'));
     const machine = { access_key_id: '', secret_access_key: '', credentials: 'machine', profile: 'importer' };
     expect(await open(machine, { machineCredentials: true }).listParts({}, context)).toHaveLength(1);
-    const none = open({ ...machine, profile: 'nobody' }, { machineCredentials: true });
+    const none = open({ ...machine, profile: 'unknown' }, { machineCredentials: true });
     await expect(none.listParts({}, context)).rejects.toMatchObject({
       name: 'SourceError',
       message: expect.stringContaining('this machine has no credentials'),
     });
   });
 
-  it("the machine's credentials are refused where nobody permits them, and nothing is asked", async () => {
+  it("the machine's credentials are rejected unless permitted, and nothing is requested", async () => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDEXAMPLE');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
     server.objects.set('a', Buffer.from('{"a":1}\n'));

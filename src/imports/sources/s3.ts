@@ -24,39 +24,39 @@ const credentialChoices = ['keys', 'machine'] as const;
 export const s3 = defineImportSource({
   slug: 's3',
   name: 'S3 bucket',
-  description: `Imports the objects of a bucket on AWS, or on any service that speaks S3: ${fileKinds}`,
+  description: `Imports the objects of a bucket on AWS or any S3-compatible service: ${fileKinds}`,
   fields: [
     { key: 'bucket', name: 'Bucket', type: 'string', required: true, hint: 'Its name, without s3://.' },
     {
       key: 'prefix',
       name: 'Prefix',
       type: 'string',
-      hint: 'Only objects whose keys begin so, such as exports/2024/. Empty: the whole bucket.',
+      hint: 'Only objects whose keys begin with this, such as exports/2024/. Empty: the whole bucket.',
     },
     {
       key: 'suffix',
       name: 'Suffix',
       type: 'string',
-      hint: 'Only objects whose keys end so, such as .json.gz. Empty: all.',
+      hint: 'Only objects whose keys end with this, such as .json.gz. Empty: all.',
     },
     {
       key: 'region',
       name: 'Region',
       type: 'string',
       default: 'us-east-1',
-      hint: 'As the provider names it; services of your own mostly take any.',
+      hint: 'As named by the provider; self-hosted services mostly accept any.',
     },
     {
       key: 'endpoint',
       name: 'Endpoint',
       type: 'string',
-      hint: 'For services that speak S3 and are not AWS, such as https://storage.example.com. Empty: AWS.',
+      hint: 'For S3-compatible services other than AWS, such as https://storage.example.com. Empty: AWS.',
     },
     {
       key: 'access_key_id',
       name: 'Access key id',
       type: 'string',
-      hint: 'Of a key that may list the bucket and read its objects. Empty: a public bucket.',
+      hint: 'Id of a key that may list the bucket and read its objects. Empty: a public bucket.',
     },
     {
       key: 'secret_access_key',
@@ -73,7 +73,7 @@ export const s3 = defineImportSource({
       type: 'string',
       secret: true,
       sent_to: ['endpoint', 'bucket'],
-      hint: 'Only for temporary keys, which must last as long as the export does.',
+      hint: 'Only for temporary keys, valid until the end of the export.',
     },
     {
       key: 'credentials',
@@ -82,35 +82,35 @@ export const s3 = defineImportSource({
       choices: credentialChoices,
       default: 'keys',
       hint:
-        "`keys`: those above, or none. `machine`: those of the machine (environment, profile, the instance's or container's role), " +
-        'which the command line has; a service only where its operator permits it.',
+        "`keys`: the keys above, if any. `machine`: those of the machine (environment, profile, the instance's or container's role), " +
+        'available on the command line; in a service only if its operator permits it.',
     },
     {
       key: 'profile',
       name: 'Profile',
       type: 'string',
       visible_if: [['credentials', 'machine']],
-      hint: "Of the machine's AWS configuration files.",
+      hint: "Profile in the machine's AWS configuration files.",
     },
     {
       key: 'role_arn',
       name: 'Role',
       type: 'string',
-      hint: 'Assumed with the credentials: arn:aws:iam::123456789012:role/exports. Its credentials are renewed by themselves.',
+      hint: 'Assumed with the credentials: arn:aws:iam::123456789012:role/exports. Its credentials are renewed automatically.',
     },
     {
       key: 'external_id',
       name: 'External id',
       type: 'string',
       visible_if: [['role_arn']],
-      hint: 'Where the trust policy of the role asks for one.',
+      hint: 'If the trust policy of the role requires one.',
     },
     {
       key: 'path_style',
       name: 'Bucket in the path',
       ...yesNo('Yes'),
       visible_if: [['endpoint']],
-      hint: 'Yes: https://endpoint/bucket/key, which most services of your own want. No: https://bucket.endpoint/key.',
+      hint: 'Yes: https://endpoint/bucket/key, which most self-hosted services require. No: https://bucket.endpoint/key.',
     },
   ],
   formats: [],
@@ -126,7 +126,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
   return {
     concurrency: 4,
     listParts: async (_range, { signal }) => {
-      mustBePermitted(place, host);
+      assertPermitted(place, host);
       return await withBucket(place, (bucket) => chooseObjects(listPages(bucket, prefix, signal), { prefix, suffix }));
     },
     open: (part, context) => readObject(place, part, { host, context }),
@@ -138,7 +138,7 @@ async function* listPages(bucket: Bucket, prefix: string, signal: AbortSignal): 
 }
 
 function listedObject({ key, bytes, etag, modifiedAt }: BucketObject): ListedObject {
-  // A service without ETags has no way to give the listed version of an object and no other.
+  // A service without ETags cannot be restricted to the listed version of an object.
   const known = etag === '' ? { stable: false, identity: `${bytes}-${modifiedAt}` } : { stable: true, identity: etag };
   return { key, bytes, part: { key: shortKey(key), bytes, ...known, detail: { key } } };
 }
@@ -149,8 +149,8 @@ async function* readObject(
   { host, context: { signal, foreign } }: { readonly host: SourceHost; readonly context: SourceContext },
 ) {
   const key = part.detail?.['key'];
-  if (typeof key !== 'string') throw new SourceError(`${part.key} is no object of the bucket`);
-  mustBePermitted(place, host);
+  if (typeof key !== 'string') throw new SourceError(`${part.key} not found in the bucket`);
+  assertPermitted(place, host);
   const bucket = await connectBucket(place);
   const same = part.identity === undefined || !part.stable ? {} : { etag: part.identity };
   try {
@@ -164,11 +164,11 @@ async function* readObject(
   }
 }
 
-/** Before anything is looked for on the machine. */
-function mustBePermitted({ credentials }: BucketSettings, { machineCredentials = false }: SourceHost): void {
+/** Must be called before searching the machine for credentials. */
+function assertPermitted({ credentials }: BucketSettings, { machineCredentials = false }: SourceHost): void {
   if (credentials !== 'ambient' || machineCredentials !== false) return;
   throw new SourceError(
-    'the credentials of this machine may not be used: give keys, or ask an operator to set MILLRACE_IMPORT_MACHINE_CREDENTIALS',
+    'the credentials of this machine must not be used: set keys, or ask an operator to set MILLRACE_IMPORT_MACHINE_CREDENTIALS',
   );
 }
 
@@ -214,7 +214,7 @@ function placeOf(settings: SettingValues, host: SourceHost): BucketSettings {
   }
   const isMachine = textSetting(settings, 'credentials', 'keys') === 'machine';
   if (isMachine && accessKeyId !== '')
-    throw wrongSetting('access_key_id', 'expected none with the credentials machine');
+    throw wrongSetting('access_key_id', 'expected no value with the credentials machine');
   const keys = { accessKeyId, secretAccessKey, ...(sessionToken === '' ? {} : { sessionToken }) };
   return {
     bucket,

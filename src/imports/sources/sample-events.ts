@@ -10,7 +10,7 @@ import { integerSetting, textSetting } from '../../plugins/setting-values.ts';
 const eventsPerBatch = 1000;
 const countMax = 200_000;
 const daysMax = 3650;
-/** The same whatever the settings are: who did what on a day must not depend on how much is asked for. */
+/** Independent of the settings: the events of a day must not depend on their number. */
 const persons = 400;
 
 const fields = [
@@ -34,12 +34,18 @@ const fields = [
     default: '90',
     hint: `1 to ${daysMax}, up to now.`,
   },
-  { key: 'seed', name: 'Seed', type: 'string', default: 'millrace', hint: 'Another seed makes another history.' },
+  {
+    key: 'seed',
+    name: 'Seed',
+    type: 'string',
+    default: 'millrace',
+    hint: 'A different seed generates a different history.',
+  },
 ] as const satisfies readonly PluginField[];
 
 /**
- * Fills a project with made-up events so that there is something to look at. Each day's events follow from project, seed
- * and day alone: running it again stores nothing twice and adds the days (and hours) since.
+ * Fills a project with generated events. Each day's events follow from project, seed and day alone: running it again stores no
+ * duplicates and adds the days (and hours) since.
  */
 export function sampleEvents(clock: Clock): ImportAppPlugin {
   return definePlugin({
@@ -106,12 +112,14 @@ interface SampleDay {
   readonly count: number;
 }
 
-/** In order of time. The numbers of a day depend on seed and day only, its length just cuts them off. */
+/**
+ * Returns events in chronological order. The random numbers of a day depend only on seed and day; `count` only truncates them.
+ */
 async function eventsOfDay({ projectId, seed, day, count }: SampleDay): Promise<SampleEvent[]> {
   const random = randomNumbers(`${seed}/${day}`);
   const events: SampleEvent[] = [];
   for (let index = 0; index < count; index++) {
-    // The service has other work too.
+    // Yields to other work of the service.
     if (index % eventsPerBatch === 0) await setImmediate();
     const person = Math.floor(random() ** 2 * persons);
     const { event, properties } = whatHappened(person, random);
@@ -126,7 +134,7 @@ async function eventsOfDay({ projectId, seed, day, count }: SampleDay): Promise<
   return events.sort((a, b) => (a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0));
 }
 
-/** More by day than by night. */
+/** More events by day than by night. */
 function timeOfDay(random: () => number): number {
   return (random() + random() + random()) / 3;
 }
@@ -174,12 +182,12 @@ function whatHappened(person: number, random: () => number): { event: string; pr
   return { event: 'order placed', properties: { ...device, amount, currency: 'EUR', items: Math.ceil(random() * 5) } };
 }
 
-/** The fraction of `position` decides, so both random numbers and person numbers can choose. */
+/** Selects by the fraction of `position`, so both random numbers and person numbers can be used. */
 function pick<Item>(items: readonly [Item, ...Item[]], position: number): Item {
   return items[Math.floor((position % 1) * items.length)] ?? items[0];
 }
 
-/** Same seed, same numbers in [0, 1): mulberry32 on an FNV-1a hash of the seed. Not for secrets. */
+/** Returns the same numbers in [0, 1) for the same seed: mulberry32 on an FNV-1a hash. Not for secrets. */
 function randomNumbers(seed: string): () => number {
   let state = 2_166_136_261;
   for (const character of seed) state = Math.imul(state ^ (character.codePointAt(0) ?? 0), 16_777_619);

@@ -5,7 +5,7 @@ import { parseAllowList } from '../../plugins/outbound/allow-list.ts';
 import { resolveAllowed } from '../../plugins/outbound/resolve-allowed.ts';
 import { createOutboundStream } from '../../plugins/outbound/stream.ts';
 
-/** A host for sources under test, whose servers are on this machine. */
+/** Returns a host for sources under test, whose servers are on this machine. */
 export function testSourceHost(changes: Partial<SourceHost> = {}): SourceHost {
   return {
     stream,
@@ -17,14 +17,14 @@ export function testSourceHost(changes: Partial<SourceHost> = {}): SourceHost {
   };
 }
 
-/** As the program has it, but for addresses of this machine. */
+/** Like the program's, but for addresses of this machine. */
 const stream = createOutboundStream({
   allow: parseAllowList('127.0.0.1'),
   connectTimeoutMs: 5000,
   idleMs: 5000,
 });
 
-/** As an operator permits it with MILLRACE_OUTBOUND_ALLOW. */
+/** As permitted by MILLRACE_OUTBOUND_ALLOW. */
 export function resolveBy(outboundAllow: string): ResolveHost {
   const allow = parseAllowList(outboundAllow);
   return async (host, port) => (await resolveAllowed(host, port, allow)).address;
@@ -33,7 +33,7 @@ export function resolveBy(outboundAllow: string): ResolveHost {
 /** Does not wait. */
 export async function sleep(): Promise<void> {}
 
-/** What a source gives for a range, part by part, as texts of lines. */
+/** Reads a range from a source, part by part, as lines of text. */
 export async function readSource(
   source: Source,
   range: TimeRange,
@@ -56,7 +56,7 @@ export async function readPart(
   return lines;
 }
 
-/** As the export stage does it: a part that has to wait is begun anew, at once, at most so many times. */
+/** Works like the export stage: a part that must wait is restarted immediately, up to a maximum of tries. */
 export async function readStubbornly(source: Source, range: TimeRange, tries = 20): Promise<Map<string, string[]>> {
   const signal = new AbortController().signal;
   const found = new Map<string, string[]>();

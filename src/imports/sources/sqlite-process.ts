@@ -1,19 +1,19 @@
 /**
- * Entry of the process that reads an SQLite file. A query may never end, or ask for more memory than there is: it ends with the process, which
- * is started and killed by sqlite.ts only.
+ * Entry of the process that reads an SQLite file. A query may never end or exhaust memory: it ends with the process, which only
+ * sqlite.ts starts and kills.
  */
 import { constants, DatabaseSync } from 'node:sqlite';
 import { endWithParent } from '../../base/end-with-parent.ts';
 import { createSqliteRowWriter } from './sqlite-rows.ts';
 
-/** What the process is started with. */
+/** Arguments of the process. */
 export interface SqliteRead {
   readonly path: string;
   /** One select, without a semicolon. */
   readonly query: string;
 }
 
-/** Asked for with a message of any kind, one after the other. */
+/** Responses, each requested with a message of any kind. */
 export type SqliteAnswer =
   | { readonly kind: 'rows'; readonly lines: Uint8Array; readonly count: number }
   | { readonly kind: 'end' }
@@ -22,7 +22,7 @@ export type SqliteAnswer =
 
 const chunkBytes = 1024 * 1024;
 
-/** A query may read tables, call functions and recurse: no other file, no setting, no write. */
+/** A query may only read tables, call functions and recurse: no other files, settings or writes. */
 const permitted: ReadonlySet<number> = new Set([
   constants.SQLITE_SELECT,
   constants.SQLITE_READ,
@@ -30,7 +30,7 @@ const permitted: ReadonlySet<number> = new Set([
   constants.SQLITE_RECURSIVE,
 ]);
 
-/** The rows as lines of JSON, about 1 MB at once. */
+/** Yields the rows as lines of JSON, about 1 MB at a time. */
 function* readRows({ path, query }: SqliteRead): Generator<SqliteAnswer> {
   using database = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
   database.exec('pragma query_only = on; pragma trusted_schema = off; pragma cell_size_check = on');
@@ -48,7 +48,7 @@ function* readRows({ path, query }: SqliteRead): Generator<SqliteAnswer> {
     return answer;
   };
   for (const row of statement.iterate()) {
-    // Sound: rows are arrays, as was asked for.
+    // Sound: setReturnArrays makes rows arrays.
     const line = write(row as unknown as readonly SqliteValue[]);
     lines.push(line);
     length += line.length;
@@ -70,6 +70,6 @@ function nextAnswer(rows: Generator<SqliteAnswer>): SqliteAnswer {
 }
 
 endWithParent();
-// Sound: what sqlite.ts has given.
+// Sound: sqlite.ts passes it.
 const rows = readRows(JSON.parse(process.argv[2] ?? '{}') as SqliteRead);
 process.on('message', () => void process.send?.(nextAnswer(rows)));

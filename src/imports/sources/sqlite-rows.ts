@@ -1,9 +1,9 @@
-/** A value as node:sqlite gives it: integers as bigint. */
+/** A value of node:sqlite, with integers as bigint. */
 export type SqliteValue = null | bigint | number | string | Uint8Array;
 
 /**
- * Writes rows as lines of JSON: integers that a double cannot hold and numbers that JSON does not know (infinity) as text, bytes
- * in base64.
+ * Returns a function that writes rows as lines of JSON: integers beyond a double's precision and numbers unknown to JSON
+ * (infinity) as text, bytes as base64.
  */
 export function createSqliteRowWriter(columns: readonly string[]): (row: readonly SqliteValue[]) => string {
   const keys = columns.map((name) => `${JSON.stringify(name)}:`);

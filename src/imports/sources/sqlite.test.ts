@@ -45,7 +45,7 @@ y', 9223372036854775807), (3, 'c', '', x'00ff'), (4, 'd', '', 9e999), (5, 'e', '
     ]);
   });
 
-  it('of a long answer come in pieces, and nobody else is held up meanwhile', async () => {
+  it('of a long result come in pieces, without blocking other work', async () => {
     const query = `with recursive n(id) as (select 1 union all select id + 1 from n where id < 60000)
       select id, printf('%0100d', id) as text from n`;
     const source = open(query);
@@ -101,7 +101,7 @@ y', 9223372036854775807), (3, 'c', '', x'00ff'), (4, 'd', '', 9e999), (5, 'e', '
   });
 });
 
-describe('a query of somebody else', () => {
+describe('a query of another user', () => {
   it.each([
     `delete from events`,
     `attach 'other.db' as other`,
@@ -117,11 +117,11 @@ describe('a query of somebody else', () => {
 
   it('reads only files that the service may read', async () => {
     const refused = await failure(open('select 1', {}, { allowedDirs: [join(dir, 'other')] }));
-    expect(refused).toMatchObject({ name: 'SourceError', message: expect.stringContaining('may not be read') });
+    expect(refused).toMatchObject({ name: 'SourceError', message: expect.stringContaining('must not be read') });
     const uploads = await mkdtemp(join(tmpdir(), 'millrace-uploads-'));
     await symlink(path, join(uploads, 'link.db'));
     const linked = open('select 1', { path: 'upload:link.db' }, { allowedDirs: [], uploadsDir: uploads });
-    expect(await failure(linked)).toMatchObject({ message: expect.stringContaining('may not be read') });
+    expect(await failure(linked)).toMatchObject({ message: expect.stringContaining('must not be read') });
     await rm(uploads, { recursive: true });
   });
 });

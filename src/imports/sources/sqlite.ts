@@ -13,15 +13,15 @@ import { shortKey } from './find-files.ts';
 import { ReaderEndedError, startReader } from './reader-process.ts';
 import type { SqliteAnswer, SqliteRead } from './sqlite-process.ts';
 
-/** Of the process that runs the query. */
+/** Memory limit of the process that runs the query. */
 const memoryBytesMax = 512 * 1024 * 1024;
 
-/** Rows of a query to a file of SQLite. */
+/** Rows of a query to an SQLite file. */
 export const sqlite = defineImportSource({
   slug: 'sqlite',
   name: 'SQLite',
   description:
-    'Imports the rows of a query to an SQLite database file, which is opened for reading only. Choose the format mapping to say ' +
+    'Imports the rows of a query to an SQLite database file, which is opened read-only. Choose the format mapping to define ' +
     'which column is the event, the person and the time.',
   fields: databaseFileFields,
   formats: [],
@@ -37,7 +37,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
     async listParts(_range, { signal }) {
       const file = await findDatabaseFile(path, host, signal);
       const { shown, bytes, identity } = file;
-      // One select sees the database as it was when the select began.
+      // A select sees the database as of its beginning.
       const about = { bytes, identity, stable: false, isSnapshot: true };
       return [{ key: shortKey(shown), ...about, detail: { path: file.path, shown } }];
     },
@@ -72,7 +72,7 @@ async function* readRows(
 function endedError(error: ReaderEndedError, shown: string): Error {
   const { message, overLimit } = error;
   if (!overLimit)
-    return new SourceWaitError(`SQLite broke down (${message}) while it read ${shown}`, { unlimited: false });
+    return new SourceWaitError(`SQLite crashed (${message}) while reading ${shown}`, { unlimited: false });
   const advice = 'ask for smaller values or fewer columns, or export the rows to a file';
   return new SourceError(`the query to ${shown} was ended: ${message}; ${advice}`);
 }
@@ -96,7 +96,7 @@ function sqliteError({ errcode, message }: Extract<SqliteAnswer, { kind: 'failed
   }
   if (primary === code.auth) {
     return new SourceError(
-      `expected a query that only reads tables of ${shown}, got one that does something else (${message}): attach, pragma and writing are not for imports`,
+      `expected a query that only reads tables of ${shown}, got one that does something else (${message}): attach, pragma and writes are not allowed`,
     );
   }
   if (primary === code.noDatabase) return new SourceError(`expected an SQLite database at ${shown}, got another file`);
@@ -107,8 +107,8 @@ function sqliteError({ errcode, message }: Extract<SqliteAnswer, { kind: 'failed
   }
   if (primary === code.cannotOpen || primary === code.readOnly) {
     return new SourceError(
-      `${shown} cannot be opened for reading: ${message}; a database in WAL mode needs files beside it: copy it to where they can be written`,
+      `${shown} cannot be opened for reading: ${message}; a database in WAL mode needs writable files next to it: copy it to a writable directory`,
     );
   }
-  return new SourceError(`SQLite refuses the query to ${shown}: ${message}`);
+  return new SourceError(`SQLite rejected the query to ${shown}: ${message}`);
 }

@@ -64,7 +64,7 @@ describe('files at web addresses', () => {
     expect(seen).toEqual(['secret', undefined, 'secret', undefined]);
   });
 
-  it('addresses that differ behind the question mark alone are parts of their own, whose keys show nothing of it', async () => {
+  it('addresses that differ only in the query string are separate parts, whose keys do not show it', async () => {
     const base = await serve((request, response) => {
       response.writeHead(200, { etag: '"1"' }).end(JSON.stringify({ url: request.url }));
     });

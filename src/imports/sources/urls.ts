@@ -16,10 +16,10 @@ import { shortKey } from './find-files.ts';
 
 const urlsMax = 10_000;
 const headsAtOnce = 8;
-/** To HEAD: the server does not answer it, though GET may work (signed addresses allow one method only). */
+/** Statuses of HEAD for servers that do not support it, though GET may work (signed addresses allow only one method). */
 const noHead = [400, 401, 403, 405, 501];
 
-/** Files that a web server hands out. */
+/** Files of web servers. */
 export const urls = defineImportSource({
   slug: 'urls',
   name: 'Web addresses',
@@ -30,7 +30,7 @@ export const urls = defineImportSource({
       name: 'Addresses',
       type: 'text',
       required: true,
-      hint: 'One a line, https:// or http://. What stands behind a question mark is not shown in runs and reports.',
+      hint: 'One per line, https:// or http://. The query string is not shown in runs and reports.',
     },
     {
       key: 'headers',
@@ -38,7 +38,7 @@ export const urls = defineImportSource({
       type: 'text',
       secret: true,
       sent_to: ['urls'],
-      hint: 'Sent with every request, one a line, for example Authorization: Bearer …',
+      hint: 'Sent with every request, one per line, for example Authorization: Bearer …',
     },
   ],
   formats: [],
@@ -80,13 +80,13 @@ async function* readAddress(
   }: { readonly headers: Readonly<Record<string, string>>; readonly host: SourceHost; readonly context: SourceContext },
 ) {
   const address = addresses.find(({ key }) => key === part.key);
-  if (address === undefined) throw new SourceError(`${part.key} is none of the addresses of this import`);
-  const answer = await address.api.ask({ url: address.url, headers }, signal);
-  if (part.stable && identityOf(answer.headers).identity !== part.identity) {
+  if (address === undefined) throw new SourceError(`${part.key} is not an address of this import`);
+  const response = await address.api.ask({ url: address.url, headers }, signal);
+  if (part.stable && identityOf(response.headers).identity !== part.identity) {
     throw new SourceChangedError(`${part.key} has changed since it was listed`);
   }
   const isOneOfSeveral = addresses.length > 1;
-  yield* readRecords(answer.body, { name: part.key, signal, tempDir: host.tempDir, foreign, isOneOfSeveral });
+  yield* readRecords(response.body, { name: part.key, signal, tempDir: host.tempDir, foreign, isOneOfSeveral });
 }
 
 async function partOf(
@@ -94,19 +94,19 @@ async function partOf(
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<SourcePart> {
-  const answer = await api.ask({ url, method: 'HEAD', headers, accepted: [200, ...noHead] }, signal);
-  // An answer to HEAD has no body; reading it gives the connection back.
-  for await (const _chunk of answer.body) continue;
-  if (answer.status !== 200) return { key, stable: false };
-  const bytes = answer.headers['content-length'];
+  const response = await api.ask({ url, method: 'HEAD', headers, accepted: [200, ...noHead] }, signal);
+  // A response to HEAD has no body; reading it releases the connection.
+  for await (const _chunk of response.body) continue;
+  if (response.status !== 200) return { key, stable: false };
+  const bytes = response.headers['content-length'];
   return {
     key,
-    ...identityOf(answer.headers),
+    ...identityOf(response.headers),
     ...(bytes === undefined || !/^\d+$/.test(bytes) ? {} : { bytes: Number(bytes) }),
   };
 }
 
-/** The length alone says when a file has grown, not that it is the same; and that of HEAD need not be that of GET. */
+/** The length alone shows that a file has grown, not that it is unchanged; and that of HEAD may differ from that of GET. */
 function identityOf(headers: Readonly<Record<string, string>>): Pick<SourcePart, 'identity' | 'stable'> {
   const { etag, 'last-modified': modified, 'content-length': length } = headers;
   if (etag !== undefined && etag !== '') return { stable: true, identity: etag.slice(0, 300) };
@@ -114,20 +114,17 @@ function identityOf(headers: Readonly<Record<string, string>>): Pick<SourcePart,
   return length === undefined ? { stable: false } : { stable: false, identity: `${length} bytes` };
 }
 
-/** Keys leave out what may be secret; addresses that differ in that alone are numbered. */
+/** Keys omit parts that may be secret; addresses that differ only in those are numbered. */
 function addressesOf(text: string, secrets: readonly string[], host: SourceHost): Address[] {
   const given = [...new Set(text.split(/\s+/).filter((each) => each !== ''))];
   if (given.length === 0 || given.length > urlsMax) {
-    throw wrongSetting('urls', `expected 1 to ${urlsMax} addresses, one a line, got ${given.length}`);
+    throw wrongSetting('urls', `expected 1 to ${urlsMax} addresses, one per line, got ${given.length}`);
   }
   const seen = new Map<string, number>();
   return given.map((each) => {
     const url = URL.parse(each);
     if (url === null || !/^https?:$/.test(url.protocol)) {
-      throw wrongSetting(
-        'urls',
-        'expected addresses such as https://files.example.com/a.json, got a line that is none',
-      );
+      throw wrongSetting('urls', 'expected addresses such as https://files.example.com/a.json, got an invalid line');
     }
     const shown = shortKey(url.origin + url.pathname).slice(0, 480);
     const times = (seen.get(shown) ?? 0) + 1;
@@ -151,7 +148,7 @@ function headersOf(text: string): Record<string, string> {
     lines.map((line) => {
       const [, name, value] = /^\s*([\w!#$%&'*+.^`|~-]+)\s*:\s*(.*?)\s*$/.exec(line) ?? [];
       if (name === undefined || value === undefined) {
-        throw wrongSetting('headers', 'expected lines such as Authorization: Bearer …, got a line that is none');
+        throw wrongSetting('headers', 'expected lines such as Authorization: Bearer …, got an invalid line');
       }
       return [name.toLowerCase(), value];
     }),

@@ -4,26 +4,29 @@ import { dirname, join } from 'node:path';
 import { SourceError } from '../source.ts';
 import { createNameMatcher, isNamePattern } from '../../base/file-pattern.ts';
 
-/** Names that one search may look at. */
-const looksMax = 1_000_000;
+/** Maximum of names that one search may examine. */
+const namesMax = 1_000_000;
 
 export interface WalkDeps {
-  /** Throws for a directory that may not be read. It is given without links. */
+  /** Throws for a directory that must not be read. `real` is its path without links. */
   readonly mayEnter: (real: string, dir: string) => void;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A search for files, in one or several places, with one limit on what it looks at. */
+/** A search for files in one or more places, with one limit on the names examined. */
 export interface FileWalk {
-  /** What matches a pattern without braces below `base`: files and directories, by name. `base` itself is taken as it is. */
+  /** Returns files and directories below `base` that match a pattern without braces, sorted by name. `base` itself is literal. */
   matches(base: string, pattern: string): Promise<string[]>;
-  /** All files below a directory by name, without hidden ones. Links to files are files, those to directories are skipped. */
+  /**
+   * Returns all files below a directory sorted by name, without hidden ones. Links to files count as files, links to directories
+   * are skipped.
+   */
   below(dir: string): Promise<string[]>;
 }
 
 interface Step {
   readonly dir: string;
-  /** Of the names of the pattern, those that are left. */
+  /** Remaining names of the pattern. */
   readonly left: readonly string[];
 }
 
@@ -62,14 +65,14 @@ export function createFileWalk(deps: WalkDeps): FileWalk {
   };
 }
 
-/** A directory stands for all that is below it, and so does `**` at the end. */
+/** A directory includes everything below it, so a trailing `**` is redundant. */
 function namesOf(pattern: string): string[] {
   const names = pattern.split('/').filter((name) => name !== '' && name !== '.');
   const once = names.filter((name, index) => name !== anyDirs || names[index - 1] !== anyDirs);
   return once.at(-1) === anyDirs ? once.slice(0, -1) : once;
 }
 
-/** Rejects for a directory that is not there or may not be read. */
+/** Rejects for a directory that is missing or must not be read. */
 type Enter = (dir: string) => Promise<void>;
 type List = (dir: string) => Promise<readonly Dirent[]>;
 
@@ -91,7 +94,7 @@ async function stepsFrom(
   return found.map((entry) => ({ dir: join(dir, entry.name), left: rest }));
 }
 
-/** None of what is no directory, or closed to us: a pattern says what is wanted, not what has to be there. */
+/** Returns no entries for a missing or inaccessible directory: a pattern does not require matches. */
 async function entriesOf(dir: string, list: List): Promise<readonly Dirent[]> {
   try {
     return await list(dir);
@@ -112,7 +115,7 @@ async function isThere(path: string, enter: Enter): Promise<boolean> {
   }
 }
 
-/** Each directory is resolved once: names of what lies behind a link are not looked at before that. */
+/** Resolves each directory once, before examining names behind a link. */
 function createEntrance({ mayEnter }: WalkDeps): Enter {
   const entered = new Set<string>();
   return async (dir) => {
@@ -124,23 +127,23 @@ function createEntrance({ mayEnter }: WalkDeps): Enter {
 
 function createListing(enter: Enter, signal: AbortSignal | undefined): List {
   const known = new Map<string, readonly Dirent[]>();
-  let looks = 0;
-  const look = (entries = 1): void => {
-    looks += entries;
-    if (looks > looksMax) throw tooMany();
+  let examined = 0;
+  const count = (entries = 1): void => {
+    examined += entries;
+    if (examined > namesMax) throw tooMany();
   };
   return async (dir) => {
     signal?.throwIfAborted();
     const before = known.get(dir);
     if (before !== undefined) {
-      // They are gone through once more.
-      look(before.length);
+      // They are examined once more.
+      count(before.length);
       return before;
     }
     await enter(dir);
     const entries: Dirent[] = [];
     for await (const entry of await opendir(dir)) {
-      look();
+      count();
       entries.push(entry);
     }
     known.set(dir, entries);
@@ -150,7 +153,7 @@ function createListing(enter: Enter, signal: AbortSignal | undefined): List {
 
 function tooMany(): SourceError {
   return new SourceError(
-    `expected a path that can be searched by looking at ${looksMax} names, got one with more below it: name directories further down`,
+    `expected a path with at most ${namesMax} names to search, got more: name directories further down`,
   );
 }
 

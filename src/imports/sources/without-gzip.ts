@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib';
 
 const layersMax = 3;
 
-/** Without the layers of gzip around it, which some services and proxies put on twice. Throws the errors of zlib, too. */
+/** Removes layers of gzip, which some services and proxies apply twice. Also throws the errors of zlib. */
 export async function* withoutGzip(body: AsyncIterable<Buffer>, layer = 0): AsyncGenerator<Buffer> {
   const source = body[Symbol.asyncIterator]();
   const head = await readHead(source);
@@ -13,7 +13,7 @@ export async function* withoutGzip(body: AsyncIterable<Buffer>, layer = 0): Asyn
     return;
   }
   const gunzip = createGunzip();
-  // Its error is also the one with which reading from `gunzip` ends.
+  // Reading from `gunzip` ends with the same error.
   pipeline(Readable.from(whole), gunzip, () => undefined);
   yield* withoutGzip(gunzip, layer + 1);
 }

@@ -1,6 +1,43 @@
-import type { BitReader } from './bit-reader.ts';
+/** Reads a bzip2 block bit by bit; beyond the end it returns zeros, and `isPastEnd` is true. */
+export interface BitReader {
+  /** Reads at most 24 bits as a number. */
+  read(bits: number): number;
+  /** Returns the next 20 bits without consuming them. */
+  peek(): number;
+  skip(bits: number): void;
+  alignToByte(): void;
+  isPastEnd(): boolean;
+  /** Number of bytes consumed completely. */
+  bytesRead(): number;
+  /** Number of bits consumed of the next byte. */
+  bit(): number;
+}
 
-/** The data of a block are no data of bzip2. */
+const peekBits = 20;
+
+export function createBitReader(bytes: Buffer, startBit: number): BitReader {
+  let at = startBit;
+  const wordAt = (byte: number): number =>
+    ((bytes[byte] ?? 0) << 24) |
+    ((bytes[byte + 1] ?? 0) << 16) |
+    ((bytes[byte + 2] ?? 0) << 8) |
+    (bytes[byte + 3] ?? 0);
+  return {
+    read(bits) {
+      const value = (wordAt(at >> 3) << (at & 7)) >>> (32 - bits);
+      at += bits;
+      return value;
+    },
+    peek: () => (wordAt(at >> 3) << (at & 7)) >>> (32 - peekBits),
+    skip: (bits) => void (at += bits),
+    alignToByte: () => void (at = (at + 7) & ~7),
+    isPastEnd: () => at > bytes.length * 8,
+    bytesRead: () => at >> 3,
+    bit: () => at & 7,
+  };
+}
+
+/** The data of a block is not valid bzip2. */
 export class Bzip2Damage extends Error {
   override name = 'Bzip2Damage';
 }
@@ -8,17 +45,17 @@ export class Bzip2Damage extends Error {
 const codeBitsMax = 20;
 const groupSymbols = 50;
 
-/** One Huffman table: codes of one length are numbers in a row. */
+/** A Huffman table: codes of one length are consecutive numbers. */
 interface HuffmanTable {
   readonly bitsMin: number;
   readonly bitsMax: number;
-  /** By length: the greatest code, or -1; and what is to be added to a code to find its symbol in `order`. */
+  /** By length: the greatest code, or -1; and the value to add to a code to find its symbol in `order`. */
   readonly limit: Int32Array;
   readonly base: Int32Array;
   readonly order: Uint16Array;
 }
 
-/** Gives the symbols of a block one after the other. */
+/** Returns a function that reads the symbols of a block. */
 export function createSymbolReader(bits: BitReader, alphabet: number): () => number {
   const tableCount = bits.read(3);
   const groupCount = bits.read(15);
@@ -50,10 +87,10 @@ function readSymbol(bits: BitReader, { bitsMin, bitsMax, limit, base, order }: H
     if (symbol === undefined) break;
     return symbol;
   }
-  throw new Bzip2Damage('it has a code without a meaning');
+  throw new Bzip2Damage('it has an undefined code');
 }
 
-/** Which table each group of 50 symbols has; written as places in a list whose last used entry comes to its front. */
+/** Reads the table of each group of 50 symbols, encoded as positions in a move-to-front list. */
 function readGroups(bits: BitReader, tableCount: number, groupCount: number): Uint8Array {
   const recent = Uint8Array.from({ length: tableCount }, (_, index) => index);
   const groups = new Uint8Array(groupCount);
@@ -61,7 +98,7 @@ function readGroups(bits: BitReader, tableCount: number, groupCount: number): Ui
     let place = 0;
     while (bits.read(1) === 1) {
       place += 1;
-      if (place >= tableCount) throw new Bzip2Damage('it names a table that is not there');
+      if (place >= tableCount) throw new Bzip2Damage('it refers to a missing table');
     }
     groups[index] = moveToFront(recent, place);
   }
@@ -80,7 +117,7 @@ function readCodeLengths(bits: BitReader, alphabet: number): Uint8Array {
   let length = bits.read(5);
   for (let symbol = 0; symbol < alphabet; symbol += 1) {
     for (;;) {
-      if (length < 1 || length > codeBitsMax) throw new Bzip2Damage('it has a code of no length');
+      if (length < 1 || length > codeBitsMax) throw new Bzip2Damage('it has a code of invalid length');
       if (bits.read(1) === 0) break;
       length += bits.read(1) === 0 ? 1 : -1;
     }

@@ -1,10 +1,24 @@
 import { Header, Pax } from 'tar';
 import { SourceError, SourceWaitError } from '../source.ts';
-import { isAddedByTools, type ArchiveMember } from './archive-member.ts';
 import { readExactly, type ExactReader } from './read-exactly.ts';
+import { openPromise, type Entry, type ZipFile } from 'yauzl';
+
+/** A file of an archive; must be read before the next one is requested. */
+export interface ArchiveMember {
+  /** For messages, such as `exports.zip: 2024/a.json`. Never used as a path to write to. */
+  readonly name: string;
+  readonly chunks: AsyncIterable<Buffer>;
+}
+
+/** Files that archivers and file managers add. */
+const added = /(^|\/)(__MACOSX\/|\._|\.DS_Store$|Thumbs\.db$)/;
+
+export function isAddedByTools(path: string): boolean {
+  return added.test(path);
+}
 
 const blockBytes = 512;
-/** Of a header that only says more about the next member: a long name. */
+/** Limit for a header that only describes the next member, such as a long name. */
 const metaBytesMax = 1024 * 1024;
 
 const files: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile']);
@@ -12,17 +26,17 @@ const links: ReadonlySet<string> = new Set(['Link', 'SymbolicLink']);
 const withoutContent: ReadonlySet<string> = new Set(['Directory', 'CharacterDevice', 'BlockDevice', 'FIFO']);
 const longNames: ReadonlySet<string> = new Set(['NextFileHasLongPath', 'OldGnuLongPath']);
 
-/** What headers before a member say about it. */
+/** Attributes from headers before a member. */
 interface Announced {
   readonly next?: Pax | undefined;
   readonly all?: Pax | undefined;
 }
 
 /**
- * The files of a tar archive in its order. Links, devices and directories hold nothing and are passed over; names are only
- * names, wherever they lead.
- * @throws SourceWaitError when it is damaged or ends early, also between two members: an archive says where it ends;
- *   SourceError for members that are not stored as they are (sparse files, parts of several volumes)
+ * Yields the files of a tar archive in order. Links, devices and directories have no content and are skipped; names are never
+ * resolved.
+ * @throws SourceWaitError if it is damaged or truncated, even between two members, since an archive has an end mark; SourceError
+ * for members that are not stored whole (sparse files, parts of several volumes)
  */
 export async function* tarMembers(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<ArchiveMember> {
   const source = chunks[Symbol.asyncIterator]();
@@ -45,7 +59,7 @@ export async function* tarMembers(chunks: AsyncIterable<Buffer>, name: string): 
       if (files.has(header.type) && !isAddedByTools(path)) {
         yield { name: content.name, chunks: readContent(reader, content) };
       }
-      // Whatever the reader of the member left of it.
+      // Consumes what the reader of the member did not.
       for await (const _ of readContent(reader, content));
       await reader.take(paddingOf(size));
       announced = { all: announced.all };
@@ -55,14 +69,14 @@ export async function* tarMembers(chunks: AsyncIterable<Buffer>, name: string): 
   }
 }
 
-/** Whether these are the first bytes of an archive: the checksum of its first header tells, which also old archives have. */
+/** Whether these are the first bytes of an archive, by the checksum of its first header, which even old archives have. */
 export function isTar(head: Buffer): boolean {
   if (head.length < blockBytes) return false;
   const isEmptyArchive = head.length >= 2 * blockBytes && isBlank(head.subarray(0, 2 * blockBytes));
   return isEmptyArchive || head.toString('latin1', 257, 262) === 'ustar' || hasChecksum(head);
 }
 
-/** Bytes 148 to 156 hold the sum of all others and eight spaces, in octal. */
+/** Bytes 148 to 156 contain the sum of all others and eight spaces, in octal. */
 function hasChecksum(block: Buffer): boolean {
   const expected = /^\s*([0-7]+)/.exec(block.toString('latin1', 148, 156))?.[1];
   const sum = block.subarray(0, blockBytes).reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0);
@@ -74,11 +88,11 @@ function readHeader(block: Buffer, { next, all }: Announced, name: string): Head
   try {
     return new Header(block, 0, next, all);
   } catch (error) {
-    throw damaged(name, 'has a header with numbers that are none', { cause: error });
+    throw damaged(name, 'has a header with invalid numbers', { cause: error });
   }
 }
 
-/** Undefined: the header is that of a member. */
+/** Returns `undefined` if the header belongs to a member. */
 async function readAnnouncement(
   reader: ExactReader,
   {
@@ -103,7 +117,7 @@ async function readAnnouncement(
   return { ...announced, next: new Pax({ ...announced.next, path: text.replace(/\0.*/s, '') }) };
 }
 
-/** As GNU tar writes them; what would be read is not the file. */
+/** Rejects member types of GNU tar whose content is not the file itself. */
 function refuseUnusual({ type, path = '' }: Header, name: string): void {
   if (files.has(type) || links.has(type) || withoutContent.has(type)) return;
   throw unusual(`${name}: ${path}`, type === 'SparseFile' ? 'a sparse file' : `of the kind ${type}`);
@@ -117,12 +131,12 @@ async function* readContent(reader: ExactReader, content: { readonly name: strin
   if (content.left > 0) throw damaged(content.name, `ends ${content.left} bytes too early`);
 }
 
-/** Behind the end mark there is only padding; another archive would be lost. */
+/** Only padding may follow the end mark; another archive would be lost. */
 async function expectBlank(reader: ExactReader, name: string): Promise<void> {
   for (let piece = await reader.take(blockBytes); piece.length > 0; piece = await reader.take(64 * blockBytes)) {
     if (isBlank(piece)) continue;
     throw new SourceError(
-      `the tar archive ${name} goes on behind its end mark: are several archives joined in one file? Unpack it first`,
+      `the tar archive ${name} continues after its end mark: are several archives joined in one file? Unpack it first`,
     );
   }
 }
@@ -141,5 +155,73 @@ function damaged(name: string, what: string, options: { readonly cause?: unknown
 }
 
 function unusual(name: string, what: string): SourceError {
-  return new SourceError(`expected files as they are in the tar archive ${name}, got ${what}; pack it anew without`);
+  return new SourceError(`expected files as they are in the tar archive ${name}, got ${what}; pack it again without`);
+}
+
+const final = /unsupported|not supported|encrypt|absolute path|relative path|invalid characters/i;
+
+/**
+ * Yields the files of a zip archive in the order of its directory; each must be read before the next one is requested.
+ * @param onRead receives the number of compressed bytes of the files read so far
+ * @throws SourceWaitError if it is damaged or truncated, SourceError if it is encrypted or compressed in an unusual way
+ */
+export async function* zipMembers(
+  path: string,
+  name: string,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<ArchiveMember> {
+  let before = 0;
+  let zip: ZipFile | undefined;
+  try {
+    zip = await openPromise(path, { lazyEntries: true, autoClose: false });
+    for await (const entry of zip.eachEntry()) {
+      const taken = before;
+      const chunks = memberChunks(zip, entry, name, (bytes) => onRead(taken + bytes));
+      if (!entry.fileName.endsWith('/') && !isAddedByTools(entry.fileName)) {
+        yield { name: `${name}: ${entry.fileName}`, chunks };
+      }
+      before += entry.compressedSize;
+      onRead(before);
+    }
+  } catch (error) {
+    throw asDamage(error, name);
+  } finally {
+    zip?.close();
+  }
+}
+
+async function* memberChunks(
+  zip: ZipFile,
+  entry: Entry,
+  name: string,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  if (entry.isEncrypted()) {
+    throw new SourceError(
+      `expected an archive without a password, got ${name}, of which ${entry.fileName} is encrypted`,
+    );
+  }
+  const share = entry.compressedSize / Math.max(1, entry.uncompressedSize);
+  let bytes = 0;
+  try {
+    for await (const chunk of await zip.openReadStreamPromise(entry)) {
+      // Sound: the stream of a member yields bytes.
+      const piece = chunk as Buffer;
+      bytes += piece.length;
+      onRead(Math.round(bytes * share));
+      yield piece;
+    }
+  } catch (error) {
+    throw asDamage(error, `${name}: ${entry.fileName}`);
+  }
+}
+
+/** Errors of yauzl are plain ones; other errors have another origin. */
+function asDamage(error: unknown, name: string): unknown {
+  if (!(error instanceof Error) || error.name !== 'Error') return error;
+  if (final.test(error.message)) {
+    return new SourceError(`the zip archive ${name} cannot be read: ${error.message}; pack it again`, { cause: error });
+  }
+  const message = `the zip archive ${name} is damaged or truncated: ${error.message}; fetch or export it again`;
+  return new SourceWaitError(message, { unlimited: false, cause: error });
 }
