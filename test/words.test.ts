@@ -61,7 +61,6 @@ const pending: readonly string[] = [
   'test/conformance/slots/',
   // Pages.
   'docs/guarantees.md',
-  'docs/reference/',
 ];
 
 const isText = (path: string): boolean => /\.(ts|tsx|js|md|ya?ml)$/.test(path) && !path.endsWith('package-lock.json');
