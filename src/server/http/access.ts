@@ -8,7 +8,7 @@ import { checkRole, roleOf } from './route-role.ts';
 import { throttled, type RateLimiter } from './rate-limit.ts';
 import type { RouteRequest } from './route-request.ts';
 
-/** What the checks before a handler found out. */
+/** Result of the checks before a handler. */
 export interface Access {
   readonly principal: Principal;
   readonly project: ProjectRef | undefined;
@@ -17,14 +17,14 @@ export interface Access {
 
 export interface AccessDeps {
   readonly auth: Auth;
-  /** Undefined: no limit. */
+  /** `undefined` for no limit. */
   readonly rateLimiter: RateLimiter | undefined;
   readonly siteUrl: string;
 }
 
 /**
- * In this order: who asks, how often, with which scope, in which role, for which project. Throws ApiError at the first that fails.
- * @param also takes headers that go with every answer
+ * Checks in this order: principal, rate, scope, role, project. @throws ApiError of the first failed check
+ * @param also receives headers for every response
  */
 export async function checkAccess(
   deps: AccessDeps,
@@ -45,7 +45,7 @@ export async function checkAccess(
   return { principal, project, credentials };
 }
 
-/** Whether what was found still holds: for answers that take long. Throws ApiError as `checkAccess` does; counts no request. */
+/** Repeats the checks for long-running responses. Throws ApiError as `checkAccess` does, and counts no request. */
 export async function checkAccessAgain(
   { auth }: Pick<AccessDeps, 'auth'>,
   route: ApiRoute,
@@ -66,10 +66,10 @@ function checkRate(limiter: RateLimiter, keyId: string, also: Record<string, str
   if (!decision.allowed) throw throttled(decision);
 }
 
-/** A key may stand in a body up to here: a larger one is only read when header, query or cookie say whose it is. */
+/** Maximum size of a body that may contain a key: larger ones are only read if header, query or cookie identify the caller. */
 export const unknownBodyBytesMax = 64 * 1024;
 
-/** Whether the caller has to be known before the body is read, so that a stranger's body is never read and parsed for nothing. */
+/** Whether the caller must be known before the body is read, so that a stranger's body is never read and parsed. */
 export function isKnownEarly({ headers }: Pick<RouteRequest, 'headers'>): boolean {
   return bearerKey(headers.authorization) !== undefined || !hasBody(headers) || hasLargeBody(headers);
 }

@@ -15,11 +15,11 @@ import { compileCoercion, type SchemaShape, type ValueSource } from './coerce.ts
 import { fieldErrorOf } from './field-errors.ts';
 
 export interface AnswerDeps extends AccessDeps {
-  /** Aborted when the server begins to stop. */
+  /** Aborted when the server starts to stop. */
   readonly stopping: AbortSignal;
 }
 
-/** What came with a request beside its head. */
+/** Content of a request besides its head. */
 export interface GivenBody {
   readonly body?: ParsedBody | undefined;
   readonly upload?: () => Promise<UploadStream>;
@@ -27,19 +27,19 @@ export interface GivenBody {
   readonly gone?: () => AbortSignal;
 }
 
-/** One route as checks and a handler, whoever took the request. */
+/** A route's checks and handler, independent of the server that received the request. */
 export interface AnsweredRoute {
   readonly route: ApiRoute;
   /**
-   * Null for public routes; throws ApiError as `checkAccess` of access.ts does.
-   * @param also takes headers that go with every answer
+   * `null` for public routes; throws ApiError as `checkAccess` of access.ts does.
+   * @param also receives headers for every response
    */
   checkAccess(request: RouteRequest, also: Record<string, string>, body?: ParsedBody): Promise<Access | null>;
-  /** Validates what was given, then calls the handler. */
+  /** Validates the input, then calls the handler. */
   answer(request: RouteRequest, access: Access | null, given: GivenBody): Promise<ApiReply>;
 }
 
-/** Of every answer of the API. */
+/** Headers of every API response. */
 export const apiHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
 const noFiles: ReadonlyMap<string, UploadedFile> = new Map();
@@ -125,11 +125,11 @@ function toApiRequest(request: RouteRequest, access: Access | null, deps: Answer
 export interface ReadyReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined: none. */
+  /** `undefined` for no body. */
   readonly body: string | Uint8Array | Readable | undefined;
 }
 
-/** JSON, unless the handler names another content type for the text or bytes that it gives. */
+/** Serialises to JSON, unless the handler sets another content type for text or bytes. */
 export function readyToSend({ status, headers = {}, body }: ApiReply): ReadyReply {
   if (body === undefined || body instanceof Readable) return { status, headers, body };
   const isText = typeof body === 'string' || body instanceof Uint8Array;
@@ -142,7 +142,7 @@ export function readyToSend({ status, headers = {}, body }: ApiReply): ReadyRepl
   return { status, headers: { ...headers, ...type }, body: strictJson(JSON.stringify(body)) };
 }
 
-/** More errors than this in one answer help nobody. */
+/** Maximum of errors in one response. */
 const errorsMax = 20;
 
 const timeForm = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?$/;
@@ -154,7 +154,7 @@ const formats = {
   uri: (text: string) => URL.canParse(text),
 };
 
-// Defaults are filled in for queries only: in a body they would turn a partial update into a full one.
+// Defaults are only applied to queries: in a body they would turn a partial update into a full one.
 const common = { allErrors: true, strict: false, verbose: true, formats } as const;
 const forBodies = new Ajv2020(common);
 const forQueries = new Ajv2020({ ...common, useDefaults: true });
@@ -162,11 +162,11 @@ const forQueries = new Ajv2020({ ...common, useDefaults: true });
 type Check = (value: unknown, source: ValueSource) => unknown;
 
 /**
- * Compiles a schema into a check that returns the value as the handler gets it, or throws ApiError with every field at fault.
- * Fields that the schema does not know stay as they are; handlers read only what they declared.
+ * Compiles a schema into a check that returns the value for the handler, or throws ApiError with every invalid field.
+ * Unknown fields are kept; handlers only read what they declared.
  */
 export function compileCheck(schema: TSchema, part: 'body' | 'query' | 'params'): Check {
-  // With the first request: compiling the checks of all routes would take half a second of every start.
+  // On the first request: compiling the checks of all routes would take half a second of every start.
   let validate: ValidateFunction | undefined;
   const coerce = compileCoercion(schema as SchemaShape);
   return (value, source) => {
@@ -192,8 +192,8 @@ function toFieldErrors(errors: readonly ErrorObject[]): Error {
 }
 
 /**
- * A value that fits no branch of a union has one error per branch and one for the union. What counts is why it misses the
- * branch that is not null; when branches differ in more than that, the union's own error is all that can be said.
+ * A value that fits no branch of a union has one error per branch and one for the union. The relevant one is that of the branch
+ * that is not null; if branches differ in more than that, only the union's own error is reported.
  */
 function withoutLostBranches(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const unions = errors.filter((error) => error.keyword === 'anyOf');
@@ -210,7 +210,7 @@ function withoutLostBranches(errors: readonly ErrorObject[]): readonly ErrorObje
   return errors.filter((error) => !dropped.has(error));
 }
 
-/** `additionalProperties: false` documents a shape; it never makes a request fail. */
+/** `additionalProperties: false` documents a shape, and never makes a request fail. */
 function withUnknownFields(schema: unknown): Record<string, unknown> {
   return relax(schema) as Record<string, unknown>;
 }

@@ -2,7 +2,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { Role } from '../../wire/contract/roles.ts';
 import type { Scope } from '../../wire/contract/scopes.ts';
 
-/** Who asks. A console session has every scope and is not rate limited; what its user may do the role says, as for keys. */
+/** The caller. A console session has every scope and no rate limit; its user's role limits it, as for keys. */
 export type Principal =
   | {
       readonly kind: 'key';
@@ -11,7 +11,7 @@ export type Principal =
       readonly organizationId: string;
       readonly role: Role;
       readonly scopes: readonly string[];
-      /** Null: every project of the organisation. */
+      /** `null` for every project of the organisation. */
       readonly projectIds: readonly number[] | null;
     }
   | {
@@ -22,15 +22,15 @@ export type Principal =
       readonly role: Role;
     }
   | {
-      /** A command on the data directory itself, see service/store-api.ts. The activity log names the service. */
+      /** A command on the data directory, see service/store-api.ts. The activity log names the service. */
       readonly kind: 'operator';
-      /** The first admin: the user whose keys the commands manage. */
+      /** The first admin, whose keys the commands manage. */
       readonly userId: number;
       readonly organizationId: string;
       readonly role: 'admin';
     };
 
-/** The project of the path, after the check that the principal may see it. */
+/** The project in the path, after the access check. */
 export interface ProjectRef {
   readonly id: number;
   readonly uuid: string;
@@ -49,25 +49,25 @@ export interface ApiRequest<Params = unknown, Query = unknown, Body = unknown> {
   project(): ProjectRef;
   readonly requestId: string;
   readonly method: string;
-  /** Absolute URL of this request without query, as the client sees it (site URL, path as called). */
+  /** Absolute URL of the request without query, as seen by the client (site URL, path as called). */
   readonly url: string;
   /** Query string as sent, without `?`. */
   readonly rawQuery: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Uploaded files of a multipart body by field name; empty otherwise. */
   readonly files: ReadonlyMap<string, UploadedFile>;
-  /** Only for routes that take an upload: the file as it comes, to be read to its end. */
+  /** Only for routes with an upload: the file as a stream, to be read to its end. */
   readonly upload?: () => Promise<UploadStream>;
-  /** Whether the caller may still do this: for answers without end. @throws ApiError why not */
+  /** Checks access again, for endless responses. @throws ApiError if it was lost */
   readonly checkAgain: () => Promise<void>;
-  /** Aborted when the server begins to stop: an answer without end ends then. */
+  /** Aborted when the server starts to stop, which ends endless responses. */
   readonly stopping?: AbortSignal;
-  /** A signal that is aborted when the client goes away before it has its answer: for work that only this client needs. */
+  /** Returns a signal that is aborted when the client disconnects, for work that only this client needs. */
   readonly gone?: () => AbortSignal;
 }
 
 export interface UploadStream {
-  /** As a multipart body names it. */
+  /** As in the multipart body. */
   readonly fileName: string | undefined;
   readonly content: AsyncIterable<Buffer>;
 }
@@ -81,8 +81,8 @@ export interface UploadedFile {
 export interface ApiReply {
   readonly status: number;
   /**
-   * Sent as JSON; a string, bytes or a stream with a content-type header goes out as is; undefined: no body. A stream is
-   * destroyed when the client goes away.
+   * Sent as JSON; a string, bytes or a stream with a content-type header is sent unchanged; `undefined` means no body. A stream is
+   * destroyed when the client disconnects.
    */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -96,9 +96,9 @@ export interface ApiRoute {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   /** Starts with /api/, no trailing slash, `:name` for parameters. With `:project_id` the project is resolved and checked. */
   readonly path: string;
-  /** `any-key`: a valid key or session without a scope; `public`: nobody is asked. */
+  /** `any-key`: a valid key or session, without a scope. `public`: no authentication. */
   readonly scope: Scope | 'any-key' | 'public';
-  /** The lowest role of a user that may call it, where `roleOf` would get it wrong from method and scope. */
+  /** Lowest role that may call it, if `roleOf` cannot derive it from method and scope. */
   readonly role?: Role;
   readonly tag: string;
   readonly summary: string;
@@ -106,21 +106,21 @@ export interface ApiRoute {
   /** Path parameters besides project_id. */
   readonly params?: TObject;
   readonly query?: TObject;
-  /** Checked after `"5"` → 5 and `"true"` → true where the schema says integer or boolean. Unknown fields are ignored. */
+  /** Validated after `"5"` → 5 and `"true"` → true where the schema has integer or boolean. Unknown fields are ignored. */
   readonly body?: TSchema;
-  /** Instead of `body`: one file of any size, as application/octet-stream or multipart/form-data, that the handler reads itself. */
+  /** Instead of `body`: a file of any size, as application/octet-stream or multipart/form-data, which the handler reads. */
   readonly takesUpload?: true;
-  /** What limits access: an answer names the fields of the body that were ignored, see unknown-fields.ts. */
+  /** For access limits: the response names ignored fields of the body, see unknown-fields.ts. */
   readonly namesUnknownFields?: true;
-  /** Numbers of the body that JavaScript cannot hold come as base/exact-json.ts keeps them: for events, which are stored as sent. */
+  /** Keeps numbers that JavaScript cannot represent as in base/exact-json.ts: for events, which are stored as sent. */
   readonly keepsDigits?: true;
-  /** Of an answer 200 that is something else than JSON, or can be. Default: application/json. */
+  /** Media types of a 200 response other than JSON. Default: application/json. */
   readonly mediaTypes?: readonly string[];
-  /** A GET that is asked often: direct-reads.ts answers it as a rule, without the framework. Its answer is no stream. */
+  /** A frequent GET, which direct-reads.ts usually answers without the framework. Its response must not be a stream. */
   readonly isReadOften?: true;
-  /** By status; null: no body. Success statuses only, the errors are the same everywhere. */
+  /** By status; `null` for no body. Only success statuses, since errors are the same everywhere. */
   readonly responses: Readonly<Record<number, TSchema | null>>;
-  /** What headers of a successful answer mean, by name; for OpenAPI. */
+  /** Descriptions of response headers by name, for OpenAPI. */
   readonly responseHeaders?: Readonly<Record<string, string>>;
   readonly handler: (request: ApiRequest) => Promise<ApiReply>;
 }
@@ -135,10 +135,10 @@ type TypedRoute<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
   readonly handler: (request: ApiRequest<Static<P>, Static<Q>, Static<B>>) => Promise<ApiReply>;
 };
 
-/** Declares a route; the handler's request is typed by the schemas, which are checked before it runs. */
+/** Declares a route whose handler is typed by the schemas, which are validated before it runs. */
 export function apiRoute<P extends TObject = TObject, Q extends TObject = TObject, B extends TSchema = TSchema>(
   route: TypedRoute<P, Q, B>,
 ): ApiRoute {
-  // Sound: the server validates params, query and body against these very schemas before it calls the handler.
+  // Sound: the server validates params, query and body against these schemas before it calls the handler.
   return route as unknown as ApiRoute;
 }

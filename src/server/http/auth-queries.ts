@@ -5,19 +5,19 @@ import { listProjects } from '../../stores/metadata/projects.ts';
 import { findSession } from '../../stores/metadata/sessions.ts';
 import type { Principal, ProjectRef } from './api-route.ts';
 
-/** A principal as read from the store. */
+/** A principal from the store. */
 export interface KnownPrincipal {
   readonly principal: Principal;
-  /** The personal key that it is, or that opened the session; null: a session opened by link. */
+  /** Id of the personal key, or of the one that opened the session. `null` for a session opened by link. */
   readonly keyId: string | null;
   /** keyHash of the secret, as stored. */
   readonly hash: string;
-  /** ms since the epoch; infinity: never. */
+  /** ms since the epoch; Infinity for never. */
   readonly expiresAt: number;
   readonly lastUsedAt: string | null;
 }
 
-/** A personal key as a principal. */
+/** Finds the principal of a personal key. */
 export async function findKey(db: Metadata, value: string): Promise<KnownPrincipal | undefined> {
   const hash = keyHash(value);
   const key = await findPersonalApiKey(db, hash);
@@ -32,7 +32,7 @@ export async function findKey(db: Metadata, value: string): Promise<KnownPrincip
   };
 }
 
-/** The console session of a cookie. */
+/** Finds the console session of a cookie. */
 export async function findSessionPrincipal(
   db: Metadata,
   cookie: string,
@@ -50,14 +50,14 @@ export async function findSessionPrincipal(
   };
 }
 
-/** What `@current` means: the first project that the principal may see. */
+/** The project of `@current`: the first one that the principal can access. */
 export async function findFirstProject(db: Metadata, principal: Principal): Promise<ProjectRef | undefined> {
   const ids = allowedProjects(principal);
   const { projects } = await listProjects(db, { organizationId: principal.organizationId, ids, limit: 1 });
   return projects[0];
 }
 
-/** Null: every project of the organisation. */
+/** `null` for every project of the organisation. */
 export function allowedProjects(principal: Principal): readonly number[] | null {
   return principal.kind === 'key' ? principal.projectIds : null;
 }

@@ -23,33 +23,33 @@ import { touchSessions } from '../../stores/metadata/sessions.ts';
 
 const cacheMs = 4_000;
 const cacheMax = 10_000;
-/** Of one address. A person mistypes less often, and a program with a wrong key learns nothing from more answers. */
+/** Per address. Users mistype less often, and a program with a wrong key learns nothing from more responses. */
 export const defaultWrongKeyWindows: readonly RateWindow[] = [{ limit: 20, ms: minuteMs }];
-// One way to write each id; up to what both stores hold in the column.
+// One spelling per id, up to the maximum of the column in both stores.
 const projectIdForm = /^[1-9]\d{0,8}$/;
 
 /**
- * Who asks, and what they may see. What was read is remembered for up to 5 s, so that a busy key costs no query;
- * the `forget` functions make a change count at once in this process.
+ * Authenticates callers. Results are cached for up to 5 s, so that a busy key costs no query; the `forget` functions make a change
+ * effective immediately in this process.
  */
 export interface Auth {
   /**
-   * @param address whom wrong keys are counted for
+   * @param address for counting wrong keys
    * @throws ApiError not_authenticated, authentication_failed, throttled
    */
   identify(credentials: Credentials | undefined, address: string): Promise<Principal>;
   /**
-   * The project that a path names: an integer id or `@current`.
-   * @throws ApiError not_found, also for a project that the principal may not see
+   * Returns the project in a path: an integer id or `@current`.
+   * @throws ApiError not_found, also for a project that the principal cannot access
    */
   project(principal: Principal, id: string): Promise<ProjectRef>;
-  /** Also the sessions that it opened. */
+  /** Also forgets the sessions that it opened. */
   forgetKey(keyId: string): void;
   forgetProject(projectId: number): void;
   forgetSession(cookie: string): void;
-  /** Keys and sessions of the user: after a change of role, or an end of sessions. */
+  /** Forgets keys and sessions of the user, after a change of role or an end of sessions. */
   forgetUser(userId: number): void;
-  /** Writes the times of use that are still in memory. */
+  /** Writes buffered times of use. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -60,7 +60,7 @@ export interface AuthDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of wrong keys per address. Default: 20 a minute, of this process. */
+  /** Limits wrong keys per address. Default: 20 a minute in this process. */
   readonly wrongKeys?: RateLimiter;
 }
 
@@ -96,7 +96,7 @@ export function createAuth(deps: AuthDeps): Auth {
       }
       const key = await known(credentials.key, findKey);
       if (key?.principal.kind !== 'key') {
-        // Only wrong keys are counted and refused: a right one gets in although others behind the same address try wrong ones.
+        // Only wrong keys are counted and refused: a valid one works although others behind the same address try wrong ones.
         const trial = wrongKeys.take(address);
         if (!trial.allowed) throw throttled(trial);
         const detail = `Personal API key found in request ${credentials.place} is invalid.`;
@@ -140,17 +140,17 @@ function notAuthenticated(): ApiError {
   return new ApiError('not_authenticated', 'Authentication credentials were not provided.');
 }
 
-/** The look-up is by hash already; comparing in constant time keeps an index that matches loosely from mattering. */
+/** The lookup is by hash already; constant-time comparison protects against an index that matches loosely. */
 function sameHash(stored: string, computed: string): boolean {
   const left = Buffer.from(stored);
   const right = Buffer.from(computed);
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** Remembers what was read for a few seconds, at most `max` entries. */
+/** Caches values for a few seconds, at most `max` entries. */
 interface TtlCache<Value> {
   get(key: string): Value | undefined;
-  /** What is cached, else what `load` finds; `undefined` is never remembered. A removal during the load wins. */
+  /** Returns the cached value or the result of `load`; `undefined` is not cached. A removal during the load wins. */
   through(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined>;
   delete(matches: (value: Value) => boolean): void;
 }
@@ -187,7 +187,7 @@ export function createTtlCache<Value>(options: {
   };
 }
 
-/** How exactly lists show the last use. A person looks through sessions to find one that should not be there. */
+/** Precision of the last use in lists. Users look through sessions to find one that should not exist. */
 const keysNotedMs = hourMs;
 const sessionsNotedMs = 5 * minuteMs;
 
@@ -205,8 +205,7 @@ function createPrincipalUsage(deps: {
   readonly log: Log;
 }): PrincipalUsage {
   const { db, clock, log } = deps;
-  const onError = (err: unknown): void =>
-    log.warn({ err }, 'could not write when keys were last used; trying again with their next use');
+  const onError = (err: unknown): void => log.warn({ err }, 'failed to record last use of keys; retrying on next use');
   const keys = createKeyUsage({ clock, everyMs: keysNotedMs, write: (usedAt) => touchKeys(db, usedAt), onError });
   const sessions = createKeyUsage({
     clock,

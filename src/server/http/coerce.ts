@@ -1,6 +1,6 @@
 import { canonicalUuid } from '../../base/uuids.ts';
 
-/** JSON Schema as far as coercion looks at it. */
+/** The parts of JSON Schema that coercion reads. */
 export interface SchemaShape {
   readonly type?: unknown;
   readonly format?: unknown;
@@ -11,13 +11,13 @@ export interface SchemaShape {
   readonly anyOf?: readonly SchemaShape[];
 }
 
-/** json: typed already; text: query strings and forms, where everything is a string and a repeated name is a list. */
+/** json: typed already. text: query strings and forms, where everything is a string and a repeated name is a list. */
 export type ValueSource = 'json' | 'text';
 type Coercion = (value: unknown, source: ValueSource) => unknown;
 
 /**
- * Turns strings that plainly are what the schema wants into it (`"5"` → 5, `"true"` → true), objects and lists in place.
- * Never the other way, and whatever does not fit is left for validation to refuse. Undefined: there is nothing to do.
+ * Converts strings that clearly represent the schema's type (`"5"` → 5, `"true"` → true); objects and lists in place. Never the
+ * other way; what does not fit is left to validation. Returns `undefined` if there is nothing to do.
  */
 export function compileCoercion(schema: SchemaShape): Coercion | undefined {
   if (schema.anyOf !== undefined) return compileUnion(schema.anyOf);
@@ -40,7 +40,7 @@ export function compileCoercion(schema: SchemaShape): Coercion | undefined {
   }
 }
 
-/** A repeated form field or query parameter means its last value where one is wanted. */
+/** For a repeated form field or query parameter, the last value counts where one is expected. */
 function lastOf(value: unknown, source: ValueSource): unknown {
   return source === 'text' && Array.isArray(value) ? value.at(-1) : value;
 }
@@ -91,7 +91,7 @@ function compileObject(properties: Readonly<Record<string, SchemaShape>>, others
   };
 }
 
-/** Takes the branch that the value already fits; a string that no branch wants as it is takes the first that changes it. */
+/** Uses the branch that the value already fits, or for a string the first that converts it. */
 function compileUnion(branches: readonly SchemaShape[]): Coercion {
   const wantsText = branches.some((branch) => branch.type === 'string');
   const coercions = branches.map(compileCoercion);
@@ -105,13 +105,13 @@ function compileUnion(branches: readonly SchemaShape[]): Coercion {
   };
 }
 
-/** In a form, an object or a list comes as JSON text. */
+/** In a form, an object or a list is sent as JSON text. */
 function asJson(value: unknown, opening: '{' | '['): unknown {
   if (typeof value !== 'string' || !value.trimStart().startsWith(opening)) return value;
   try {
     return JSON.parse(value);
   } catch {
-    // Not JSON after all: validation says what was expected instead.
+    // Not JSON: validation reports what was expected.
     return value;
   }
 }

@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Browsers ask from the pages of our users: any origin may ask, and errors must be readable too. */
+/** Any origin may send requests, since they come from our users' pages, and errors must be readable too. */
 export function allowOrigin(request: FastifyRequest, reply: FastifyReply): void {
   const headers = originHeaders(request.headers);
   if (headers !== undefined) void reply.headers(headers);
 }
 
-/** Undefined: no page asks. */
+/** `undefined` for requests that are not from a page. */
 export function originHeaders(asked: IncomingHttpHeaders): Readonly<Record<string, string>> | undefined {
   const { origin } = asked;
   if (typeof origin !== 'string') return undefined;

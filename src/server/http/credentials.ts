@@ -3,14 +3,14 @@ import type { RouteRequest } from './route-request.ts';
 
 export const sessionCookie = 'millrace_session';
 
-/** What a caller shows to prove who it is. `place` is for the error text. */
+/** Credentials of a caller. `place` is for the error text. */
 export type Credentials =
   | { readonly kind: 'key'; readonly key: string; readonly place: 'Authorization header' | 'body' | 'query string' }
   | { readonly kind: 'session'; readonly cookie: string };
 
 /**
- * The first key found in: `Authorization: Bearer`, the body field `personal_api_key`, the query parameter of that name;
- * else the console's session cookie. Keys in body and query are removed, so that no handler, link or log sees them.
+ * Finds the first key in: `Authorization: Bearer`, the body field `personal_api_key`, the query parameter of that name; otherwise
+ * the console's session cookie. Keys in body and query are removed, so that no handler, link or log contains them.
  */
 export function takeCredentials(
   request: Pick<RouteRequest, 'headers' | 'query'>,
@@ -26,7 +26,7 @@ export function takeCredentials(
   return cookie === undefined ? undefined : { kind: 'session', cookie };
 }
 
-/** The key of an `Authorization: Bearer …` header; extra spaces do not matter. */
+/** Returns the key of an `Authorization: Bearer …` header; extra spaces are ignored. */
 export function bearerKey(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^\s*bearer\s+(\S+)\s*$/i.exec(header)?.[1];
 }
@@ -47,9 +47,9 @@ export function cookieValue(header: string | undefined, name: string): string | 
   return undefined;
 }
 
-/** The query string without the parameter that may hold a key. */
+/** Removes the parameter that may contain a key from a query string. */
 export function queryWithoutKey(rawQuery: string): string {
-  // The name may be written with escapes.
+  // The name may be escaped.
   if (!rawQuery.includes('personal_api_key') && !rawQuery.includes('%')) return rawQuery;
   return rawQuery
     .split('&')

@@ -8,7 +8,7 @@ import { pathsOf } from './serve-routes.ts';
 import type { RouteRequest } from './route-request.ts';
 
 export interface DirectReadsDeps {
-  /** Throws ApiError for a host that is not this service. */
+  /** @throws ApiError for a host that is not this service */
   readonly checkHost: (request: Pick<RouteRequest, 'headers' | 'host'>) => void;
   readonly trustsProxy: boolean;
 }
@@ -20,10 +20,10 @@ interface Pattern {
   readonly answered: AnsweredRoute;
 }
 
-/** What is written with escapes may mean something else to the framework; it decides. */
+/** Escapes may have another meaning in the framework, which then handles the request. */
 const usualQuery = /^[\w=&+.,:@-]{0,1000}$/;
 
-/** The routes that are asked often (`isReadOften`), for GET requests as programs and the console make them. */
+/** Finds routes with `isReadOften` for GET requests in the usual form of programs and the console. */
 export function findReads(answered: readonly AnsweredRoute[], deps: DirectReadsDeps): DirectDeps['find'] {
   const patterns = answered.filter(({ route }) => route.isReadOften === true).flatMap(patternsOf);
   return (raw, path) => {
@@ -38,7 +38,7 @@ export function findReads(answered: readonly AnsweredRoute[], deps: DirectReadsD
   };
 }
 
-/** Parameters that are numbers, or `@current`: no other route can be meant by such a path. */
+/** Parameters are numbers or `@current`, so that no other route can match. */
 function patternsOf(answered: AnsweredRoute): Pattern[] {
   return pathsOf(answered.route).map((route) => {
     const form = new RegExp(`^${route.replaceAll(/:\w+/g, String.raw`(\d{1,15}|@current)`)}/?$`);
@@ -69,7 +69,7 @@ function readOf(
   return { route, handle };
 }
 
-/** As Fastify tells them: of what proxies append to, the last counts. */
+/** As determined by Fastify: of lists that proxies append to, the last item counts. */
 function originOf(headers: IncomingHttpHeaders, trustsProxy: boolean): Pick<RouteRequest, 'host' | 'protocol'> {
   const { host = '' } = headers;
   if (!trustsProxy) return { host, protocol: 'http' };

@@ -9,7 +9,7 @@ import { createNoteAnswer } from './note-answer.ts';
 import { requestIdOf } from './request-id.ts';
 import { pathOf, type RouteRequest } from './route-request.ts';
 
-/** What a route needs of a request that it answers itself; Fastify's requests have all of it. */
+/** The parts of a request that a directly answered route needs; Fastify's requests have all of them. */
 export type DirectRequest = Pick<RouteRequest, 'id' | 'method' | 'url' | 'ip' | 'headers'> & {
   readonly raw: IncomingMessage;
 };
@@ -17,19 +17,19 @@ export type DirectRequest = Pick<RouteRequest, 'id' | 'method' | 'url' | 'ip' | 
 export interface DirectAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined: none. */
+  /** `undefined` for no body. */
   readonly body?: string | Uint8Array | undefined;
 }
 
 export interface DirectRoute {
-  /** The pattern of its path, as the framework has it. */
+  /** The pattern of its path, as in the framework. */
   readonly route: string;
-  /** What it throws is answered as any error is. It may add headers that go with every answer to `also`. */
+  /** Thrown errors are answered like all others. It may add headers for every response to `also`. */
   readonly handle: (request: DirectRequest, also: Record<string, string>) => Promise<DirectAnswer>;
 }
 
 export interface DirectDeps {
-  /** Undefined: the request is none of these routes, or it is unusual. @param path as it stands in the address */
+  /** Returns `undefined` if the request is for another route or unusual. @param path as in the request URL */
   readonly find: (raw: IncomingMessage, path: string) => DirectRoute | undefined;
   readonly trustsProxy: boolean;
   readonly log: Log;
@@ -37,9 +37,9 @@ export interface DirectDeps {
 }
 
 /**
- * Answers requests of some routes from Node's own server, before the framework has made anything of them: for small ones its
- * life cycle is a third of the work. The same routes have to be registered with the app: whatever is unusual about a request, and
- * everything once the server is stopping, goes to it, and gets the same answer.
+ * Answers requests of some routes from Node's server before the framework handles them: for small ones its life cycle is a third
+ * of the work. The same routes must be registered with the app: unusual requests, and all once the server is stopping, are left
+ * to it, with the same response.
  */
 export function answerDirectly(app: FastifyInstance, { find, trustsProxy, log, metrics }: DirectDeps): void {
   const noteAnswer = createNoteAnswer({ log, metrics });
@@ -83,7 +83,7 @@ export function answerDirectly(app: FastifyInstance, { find, trustsProxy, log, m
       return;
     }
     answer(found, raw, response, ip).catch((error: unknown) => {
-      log.error({ err: error, route: found.route }, 'an answer could not be written');
+      log.error({ err: error, route: found.route }, 'failed to write response');
       response.destroy();
     });
   });

@@ -5,7 +5,7 @@ import type { Log } from '../telemetry/log.ts';
 import { LogUnavailableError } from '../../log/eventlog.ts';
 import { StoreUnavailableError } from '../../stores/events/eventstore.ts';
 
-/** What a client is told of any error. */
+/** The response to an error. */
 export interface ErrorAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ const errorHeaders = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Also logs it, if it is ours. */
+/** Also logs the error if it is ours. */
 export function errorAnswer(error: unknown, { raw, id, method, route }: FailedRequest, log: Log): ErrorAnswer {
   const apiError = isCutOff(raw) ? cutOff(error) : toApiError(error);
   if (apiError.status >= 500) {
@@ -36,17 +36,17 @@ export function errorAnswer(error: unknown, { raw, id, method, route }: FailedRe
   return { status: apiError.status, headers, body: strictJson(JSON.stringify(apiError.body())) };
 }
 
-/** What is left of a body up to here is read and thrown away, so that the client sees the answer and keeps its connection. */
+/** Up to this size, the rest of a body is read and discarded, so that the client receives the response and keeps its connection. */
 const unreadBytesMax = 32 * 1024 * 1024;
 const closing = { connection: 'close' } as const;
 
-/** Whether so much of the body may still come that reading it costs more than a new connection. */
+/** Whether reading the rest of the body costs more than a new connection. */
 function hasMuchUnread({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false;
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > unreadBytesMax;
 }
 
-/** Whether the client left in the middle of its request: what fails then is its doing, not a fault of a store. */
+/** Whether the client disconnected during its request: resulting errors are not faults of a store. */
 function isCutOff(raw: IncomingMessage): boolean {
   return raw.errored !== null && raw.errored !== undefined && !raw.complete;
 }
@@ -57,7 +57,7 @@ function cutOff(cause: unknown): ApiError {
 
 const storageRetrySeconds = 5;
 
-/** What a client hears of any error. Whatever is not meant for clients becomes a bare 500; the cause stays for the log. */
+/** Converts any error for clients. Errors that are not meant for clients become a plain 500; the cause is logged. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isStorageTrouble(error)) {
@@ -69,7 +69,7 @@ export function toApiError(error: unknown): ApiError {
   return fromFramework(error) ?? new ApiError('error', 'A server error occurred.', { cause: error });
 }
 
-/** Errors that Fastify and its multipart plugin raise before a handler runs. */
+/** Errors of Fastify and its multipart plugin before a handler runs. */
 function fromFramework(error: unknown): ApiError | undefined {
   const { code, statusCode } = fieldsOf(error);
   switch (code) {
@@ -85,7 +85,7 @@ function fromFramework(error: unknown): ApiError | undefined {
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_INVALID_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
-    // QUERY without a content type: paths that are served refuse the method before Fastify looks at that.
+    // QUERY without a content type: existing paths refuse the method before Fastify checks the type.
     case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
       return new ApiError('not_found', 'Endpoint not found.', { cause: error });
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
@@ -99,7 +99,7 @@ function fromFramework(error: unknown): ApiError | undefined {
   return new ApiError('parse_error', 'The request could not be read.', { cause: error });
 }
 
-// SQLITE_BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN: the file cannot be used right now.
+// SQLITE_BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN: the file is temporarily unusable.
 const sqliteTrouble = new Set([5, 6, 8, 10, 13, 14]);
 const networkTrouble = new Set([
   'ECONNREFUSED',
@@ -111,13 +111,13 @@ const networkTrouble = new Set([
   'ENOSPC',
 ]);
 
-/** Whether a store is out of reach or out of room, as against a mistake of ours. */
+/** Whether a store is unavailable or full, as opposed to an error of ours. */
 function isStorageTrouble(error: unknown): boolean {
   const { code, errcode, message } = fieldsOf(error);
   if (error instanceof LogUnavailableError || error instanceof StoreUnavailableError) return true;
   if (code === 'ERR_SQLITE_ERROR') return typeof errcode === 'number' && sqliteTrouble.has(errcode & 0xff);
-  // PostgreSQL classes: 08 connection, 53 resources, 57P shutdown, 58 system; 25006 read-only. It undid the transaction
-  // for another one's sake at 40001 (serialization) and 40P01 (deadlock): the same again will do.
+  // PostgreSQL classes: 08 connection, 53 resources, 57P shutdown, 58 system; 25006 read-only. 40001 (serialization) and 40P01
+  // (deadlock) undid the transaction because of another one, and a retry succeeds.
   if (typeof code === 'string') {
     return networkTrouble.has(code) || /^(08|53|57P|58)|^(25006|40001|40P01)$/.test(code);
   }

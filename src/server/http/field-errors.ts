@@ -3,7 +3,7 @@ import type { FieldError } from '../../wire/contract/errors.ts';
 
 type Finding = Pick<FieldError, 'code' | 'detail'>;
 
-/** One finding of the validator in the words that clients of the existing service know. */
+/** Converts a validation error to the wording that clients of the existing service know. */
 export function fieldErrorOf(error: ErrorObject): FieldError {
   if (error.keyword === 'required') {
     const path = pathOf(error.instancePath, String(error.params['missingProperty']));
@@ -81,7 +81,7 @@ function wrongType(error: ErrorObject): Finding {
   return invalid(`Expected a ${wanted === 'array' ? 'list' : 'dictionary'} of items but got type "${got}".`);
 }
 
-/** A union of single values reads as a choice; any other names what it takes. */
+/** A union of single values reads as a choice; others list what they accept. */
 function wrongUnion(error: ErrorObject): Finding {
   const branches: readonly Record<string, unknown>[] = Array.isArray(error.schema) ? error.schema : [];
   const choices = branches.filter((branch) => 'const' in branch);

@@ -21,9 +21,9 @@ ownNetworks.addSubnet('fe80::', 10, 'ipv6');
 const hopsMax = 32;
 
 /**
- * Leaves the one address in `X-Forwarded-For` that may be believed, and removes the header where there is none. Each proxy appends
- * whom it was asked by, so the list is read from its end: past the proxies of one's own, the first address is the client's, and
- * whatever stands before it the client may have made up. For requests that came through a trusted proxy.
+ * Reduces `X-Forwarded-For` to the trustworthy address, or removes the header. Each proxy appends the address that it received the
+ * request from, so the list is read from its end: after our own proxies, the first address is the client's, and the client may
+ * have forged everything before it. For requests through a trusted proxy.
  */
 export function keepTrustedAddress({ headers }: Pick<IncomingMessage, 'headers'>): void {
   const given = headers['x-forwarded-for'];

@@ -259,7 +259,7 @@ const pageHeaders = {
   'referrer-policy': 'same-origin',
 } as const;
 
-/** For somebody who is not signed in. */
+/** Start page without a session. */
 function welcomePage(): Html {
   return html`<h1>Millrace</h1>
     <p class="soft">This event pipeline is running.</p>
@@ -288,7 +288,7 @@ function keyForm(): Html {
     </form>`;
 }
 
-/** For somebody who is: projects with their keys, a first event, a form for a personal key. */
+/** Start page with a session: projects with their keys, a first event, a form for a personal key. */
 function startPage(projects: readonly ProjectRef[], origin: string): Html {
   return html`<h1>Millrace</h1>
     <p class="soft">Your projects and what you need to use them.</p>

@@ -14,7 +14,7 @@ export interface RateDecision {
   /** Of the window that is closest to its end. */
   readonly limit: number;
   readonly remaining: number;
-  /** Whole seconds until that window starts anew. */
+  /** Seconds until the window restarts. */
   readonly resetSeconds: number;
 }
 
@@ -56,7 +56,7 @@ export function parseRateLimit(text: string): readonly RateWindow[] {
 interface Count {
   startedAt: number;
   used: number;
-  /** Of it, what no other process has been told. */
+  /** Part that is not yet shared with other processes. */
   untold: number;
 }
 

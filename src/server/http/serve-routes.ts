@@ -53,7 +53,7 @@ interface ServedRoute {
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 }
 
-/** The server waits for what is being answered before it stops; what has no end of its own has to end first. */
+/** The server waits for current responses before it stops, so endless ones must be ended first. */
 function stoppingSignal(app: FastifyInstance): AbortSignal {
   const stopping = new AbortController();
   app.addHook('preClose', (done) => {

@@ -243,7 +243,7 @@ describe('formats', () => {
         .length;
     expect(await preview({ target_url: 'https://b.example' })).toMatchObject({
       status: 400,
-      body: { attr: 'settings.target_api_key', detail: expect.stringContaining('"target_url" leads elsewhere now') },
+      body: { attr: 'settings.target_api_key', detail: expect.stringContaining('"target_url" has a new address') },
     });
     expect(await used()).toBe(0);
     expect((await preview({ target_url: 'https://b.example', target_api_key: 'phc_own' })).status).toBe(200);

@@ -22,7 +22,7 @@ export interface AcceptedBatch {
   readonly scan?: ScannedBatch;
 }
 
-/** the only entry into the event log: HTTP, imports, jobs and replays all come through here. */
+/** The only entry into the event log: HTTP, imports, jobs and replays all use it. */
 export interface Ingest {
   /** Resolves once the batch is durable. Throws ApiError `unavailable` (503, Retry-After) under backpressure or storage trouble. */
   accept(batch: AcceptedBatch): Promise<void>;

@@ -1,6 +1,7 @@
 /**
- * Capture unpacks and scans a body to answer its sender, and the pipeline would do both again a moment later. Where the two are threads of one
- * process, what capture has found is handed on in memory. The log stays the truth: what did not come, or came too late, is read from it.
+ * Capture unpacks and scans a body to answer its sender, and the pipeline would repeat both a moment later. If both are threads
+ * of one process, the scan is passed on in memory. The log stays the source of truth: what is not passed on, or arrives too
+ * late, is read from it.
  */
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import { isMovable } from '../../base/free-memory.ts';

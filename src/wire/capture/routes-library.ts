@@ -139,7 +139,7 @@ function describeFile(path: string): ServedFile {
   };
 }
 
-/** Compressed once and sent often, but by whoever waits for it: the last few percent would take a second. */
+/** Compressed once and sent often, but the first client waits for it: the last few percent would take a second. */
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 async function encode(path: string, encoding: Encoding | undefined): Promise<Buffer> {

@@ -25,8 +25,8 @@ export interface SpreadsDeps {
 }
 
 /**
- * A new spread waits so long: a slot must not get events of a project before its consumer has seen that it has a share in it, or
- * they would pass the transformations. Consumers look after they have read, and what they see is at most a quarter of a second old.
+ * A new spread waits this long: a slot must not receive events of a project before its consumer knows its share, or they would pass
+ * the transformations. Consumers check after reading, and what they see is at most a quarter of a second old.
  */
 const settleMs = 2000;
 const projectsMax = 10_000;

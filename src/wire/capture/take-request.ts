@@ -136,7 +136,7 @@ async function readEvents(
   return { decoded, scan };
 }
 
-/** As scanBatch, with errors that a client can be told. */
+/** Like scanBatch, with errors for clients. */
 export function scanBody(json: Buffer, settings: Settings): ScannedBatch {
   try {
     return scanBatch(json, scanLimits(settings.captureEventBytesMax));

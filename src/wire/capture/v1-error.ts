@@ -1,7 +1,7 @@
 import { captureV1Errors, type CaptureV1Error, type CaptureV1ErrorTag } from '../contract/capture.ts';
 import { ApiError, type ApiErrorCode } from '../contract/errors.ts';
 
-/** An answer of the v1 endpoint other than 200; it has a body form of its own. */
+/** A response of the v1 endpoint other than 200, which has a different body. */
 export class V1Error extends Error {
   override name = 'V1Error';
   readonly tag: CaptureV1ErrorTag;
@@ -30,7 +30,7 @@ const tags: Readonly<Partial<Record<ApiErrorCode, CaptureV1ErrorTag>>> = {
   unavailable: 'service_unavailable',
 };
 
-/** The v1 form of an error of the shared code. Undefined: a fault of our own, for the server to log and answer. */
+/** The v1 form of a shared error code, or `undefined` for an internal error that the server logs and answers. */
 export function toV1Error(error: unknown): V1Error | undefined {
   if (error instanceof V1Error) return error;
   if (!(error instanceof ApiError)) return undefined;
