@@ -124,7 +124,7 @@ describe('persons and groups', () => {
       exitCodes.notFound.code,
       expect.stringContaining('no person has the distinct_id "unknown-id"'),
     ]);
-    expect((await run('groups', 'list', 'team')).stderr).toContain('there are: company');
+    expect((await run('groups', 'list', 'team')).stderr).toContain('known types: company');
   });
 });
 
