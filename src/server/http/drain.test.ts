@@ -40,7 +40,7 @@ async function open({ app }: TestApp): Promise<{ socket: Socket; received: () =>
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 
 /** Said of what is waited for in vain. */
-const cutOff = 'stopping: requests that did not end in time are cut off';
+const cutOff = 'stopping: aborting requests that did not end in time';
 const messages = ({ logged }: TestApp) => logged.map((line) => line['msg']);
 
 describe('closing the server', () => {

@@ -20,7 +20,7 @@ describe('toApiError', () => {
     ['PostgreSQL giving up a transaction in a deadlock', coded('40P01'), 503],
     ['PostgreSQL giving up a transaction that another one overtook', coded('40001'), 503],
     ['a PostgreSQL transaction that broke a constraint at its end', coded('40002'), 500],
-    ['PostgreSQL that nobody listens for', coded('ECONNREFUSED'), 503],
+    ['PostgreSQL without a listener', coded('ECONNREFUSED'), 503],
     ['a lost PostgreSQL connection', new Error('Connection terminated unexpectedly'), 503],
     ['a PostgreSQL constraint', coded('23505'), 500],
     ['a text', 'thrown', 500],

@@ -46,7 +46,7 @@ export function clientAddress(forwardedFor: string): string | undefined {
   return client;
 }
 
-/** An address without port, brackets, quotes and zone, of IPv4 also when it is wrapped in IPv6; undefined: it is none. */
+/** Returns an address without port, brackets, quotes and zone, unwrapping IPv4 in IPv6, or `undefined` if it is not an address. */
 export function plainAddress(text: string): string | undefined {
   const bare = text.trim().replaceAll('"', '');
   const address = (/^\[([^\]]*)\](?::\d+)?$/.exec(bare)?.[1] ?? bare.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1'))

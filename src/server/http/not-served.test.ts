@@ -5,7 +5,7 @@ import { insteadOf } from './server.ts';
 it.each([
   ['POST', '/api/projects/1/query/', 'Read events with GET /api/projects/:project_id/events/'],
   ['GET', '/api/environments/@current/insights/trend/?x=/api/a', 'Charts are made elsewhere'],
-  ['POST', '/api/projects/1/feature_flags/', 'there are none'],
+  ['POST', '/api/projects/1/feature_flags/', 'empty lists'],
   ['GET', '/api/cohort', 'Read persons with GET'],
   ['GET', '/api/organizations/@current/batch_exports', 'exportEvents'],
   ['POST', '/i/v0/ai', 'to /batch/ or /i/v0/ai/batch'],
@@ -30,6 +30,6 @@ it.each([
   '/api/query2',
   '/i/v1/aim',
   '/i/v1',
-])('nobody expects anything at %s', (path) => {
+])('%s is an ordinary unknown path', (path) => {
   expect(insteadOf(path)).toBeUndefined();
 });

@@ -68,7 +68,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   leaveBodiesUnread(app);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
   app.setNotFoundHandler(async (request, reply) => {
-    // Browser libraries ask for parts that are not served here; without this their console tells of a fault of CORS.
+    // Browser libraries request parts that are not served here; without this, their console reports a CORS error.
     allowOrigin(request, reply);
     const path = request.url.replace(/\?.*$/s, '');
     throw new ApiError('not_found', insteadOf(path) ?? 'Endpoint not found.');
@@ -85,7 +85,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   return app;
 }
 
-/** What no route takes is refused without its body, which the framework would read and parse first. Scopes bring parsers of their own. */
+/** Requests without a route are refused before the framework reads and parses their body. Scopes have their own parsers. */
 function leaveBodiesUnread(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -116,7 +116,7 @@ function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter,
   });
 }
 
-/** Fastify announces the address at info level; whoever starts the service says it better, and once is enough. */
+/** Suppresses Fastify's info line with the address: the service logs its own. */
 function withoutAnnouncements(log: Log): Log {
   if (log.isLevelEnabled('debug') || !log.isLevelEnabled('info')) return log;
   return log.child({}, { level: 'warn' });
@@ -148,7 +148,7 @@ function createFastify(settings: Settings, log: Log): FastifyInstance {
   }) as unknown as FastifyInstance;
 }
 
-/** Request id on every answer; what became of it is noted. */
+/** Adds the request id to every response, and records the outcome. */
 function observe(app: FastifyInstance, deps: ServerDeps): void {
   const { trustProxy } = deps.settings;
   app.addHook('onRequest', (request, reply, done) => {
@@ -231,7 +231,7 @@ function drainOnClose(app: FastifyInstance, log: Log): void {
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     }, sweepMs);
     const deadline = setTimeout(() => {
-      log.warn({ connections: sockets.size }, 'stopping: requests that did not end in time are cut off');
+      log.warn({ connections: sockets.size }, 'stopping: aborting requests that did not end in time');
       server.closeAllConnections();
     }, drainMsMax);
     server.once('close', () => {
@@ -242,7 +242,7 @@ function drainOnClose(app: FastifyInstance, log: Log): void {
   });
 }
 
-/** What the API of PostHog has and this one does not, with what to use instead: scripts written for it are told. */
+/** Parts of PostHog's API that this service does not have, with the alternative, for scripts written for that API. */
 const instead: Readonly<Record<string, string>> = {
   query:
     'Queries are not answered by this service. Read events with GET /api/projects/:project_id/events/, counts of them with ' +
@@ -259,10 +259,13 @@ const instead: Readonly<Record<string, string>> = {
     'This service has no actions and annotations. Events are read with GET /api/projects/:project_id/events/, and changed by transformations.',
     ['actions', 'action', 'annotations', 'annotation'],
   ),
-  ...same(
-    'Feature flags, experiments and surveys are not the work of this service: to client libraries it answers that there are none.',
-    ['feature_flags', 'feature_flag', 'experiments', 'surveys', 'early_access_feature'],
-  ),
+  ...same('This service has no feature flags, experiments and surveys: client libraries receive empty lists.', [
+    'feature_flags',
+    'feature_flag',
+    'experiments',
+    'surveys',
+    'early_access_feature',
+  ]),
   ...same('Session recordings are not taken by this service.', ['session_recordings', 'session_recording_playlists']),
   ...same(
     'Events are handed on by plugins with onEvent, exportEvents or composeWebhook: see /api/projects/:project_id/pipeline_transformation_configs/.',
@@ -289,7 +292,7 @@ const insteadOfTaking: readonly (readonly [path: RegExp, sentence: string])[] = 
 
 const ownerPrefix = /^\/api\/(?:(?:projects|environments|organizations)\/[^/]+\/)?(?<name>[a-z_]+)(?:\/|$)/;
 
-/** The sentence for a path that nothing answers; undefined: nobody expects anything there. */
+/** Returns the sentence for a path that does not exist, or `undefined` for other paths. */
 export function insteadOf(path: string): string | undefined {
   const taking = insteadOfTaking.find(([form]) => form.test(path));
   if (taking !== undefined) return taking[1];

@@ -32,7 +32,7 @@ it('a service that is starting is alive, not ready, and asks clients to try agai
   await next.close();
 });
 
-/** Every request on a connection of its own. */
+/** Every request uses a separate connection. */
 async function livez(port: number): Promise<string> {
   const request = get({ host, port, path: '/livez', agent: false });
   const [response] = await once(request, 'response');

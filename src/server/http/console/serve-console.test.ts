@@ -32,7 +32,7 @@ describe('the console, served', () => {
   });
   const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
 
-  it('every path below /console/ that is no file gives the page, which is asked for anew each time', async () => {
+  it('every path below /console/ that is not a file returns the page, which is revalidated each time', async () => {
     for (const path of ['', 'projects/1/home', 'projects/1/events?q=%22', 'index.html', 'projects/1/a.js']) {
       const answer = await get(`/console/${path}`);
       expect([path, answer.statusCode, answer.body]).toEqual([path, 200, page]);
@@ -70,7 +70,7 @@ describe('the console, served', () => {
     expect([icon.headers['content-encoding'], icon.headers['content-type']]).toEqual([undefined, 'image/svg+xml']);
   });
 
-  it('answers HEAD with the same headers, and 304 to whoever has it already', async () => {
+  it('answers HEAD with the same headers, and 304 for a cached copy', async () => {
     const first = await get('/console/');
     const etag = String(first.headers['etag']);
     const head = await app.inject({ method: 'HEAD', url: '/console/' });
@@ -106,13 +106,13 @@ describe('the console, served', () => {
     expect([answer.statusCode, answer.json().code]).toEqual([421, 'invalid_host']);
   });
 
-  it('is where a signed-in browser is led, and where nobody else is', async () => {
+  it('is where only a signed-in browser is redirected to', async () => {
     const signedIn = await get('/', { cookie: await app.session() });
     expect([signedIn.statusCode, signedIn.headers['location']]).toEqual([303, '/console/']);
     expect((await get('/')).body).toContain('Sign in');
   });
 
-  it('is absent without a build: the start page goes on to work and says how to get it', async () => {
+  it('is absent without a build: the start page keeps working and explains how to build it', async () => {
     await using bare = await startTestApp(() => []);
     const start = await bare.inject({ url: '/', headers: { cookie: await bare.session() } });
     expect([start.statusCode, start.body.includes(bare.project.apiToken)]).toEqual([200, true]);
