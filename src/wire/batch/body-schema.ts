@@ -76,7 +76,7 @@ export const batchBodySchema = {
     historical_migration: {
       type: 'boolean',
       default: false,
-      description: 'History: a lane of its own, timestamps taken exactly, metered apart.',
+      description: 'Marks historical events: a separate lane, exact timestamps, metered separately.',
     },
     sent_at: { type: 'string', description: 'When the client sent it, by its own clock, ISO 8601.' },
   },

@@ -59,7 +59,7 @@ describe('live events', () => {
     expect(first.keyMicros).toBe(at('2026-11-20T11:00:00Z'));
   });
 
-  it('without a time of its own the identity takes the one in a version 7 uuid, then the time of the event', () => {
+  it('without a timestamp the identity takes the one in a version 7 uuid, then the time of the event', () => {
     expect(resolve({ uuid: v7 }).keyMicros).toBe(arrival - 60_000_000);
     expect(resolve({ uuid: v7.replace('-7000-', '-4000-') }).keyMicros).toBe(arrival);
     expect(resolve({ uuid: v7, timestamp: 'not a date' }).keyMicros).toBe(arrival - 60_000_000);

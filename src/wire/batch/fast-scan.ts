@@ -41,7 +41,7 @@ export interface FoundElements {
 }
 
 /**
- * Scans the events of an array in WebAssembly (assembly/scan.ts), in less than half of the time. It has memory of its own, into which
+ * Scans the events of an array in WebAssembly (assembly/scan.ts), in less than half of the time. It has its own memory, into which
  * texts are copied and which stays as large as the largest of them needed; nothing in it counts from one call to the next.
  */
 export class FastScanner {

@@ -18,7 +18,7 @@ export interface AcceptedBatch {
   readonly requestId: string;
   /** See RecordHeader. */
   readonly rowsStored?: RowsStored;
-  /** Of the body, unpacked; ingest may take its memory. Absent: nobody has made it, or needs it afterwards. */
+  /** Scan of the uncompressed body; ingest may take its memory. Absent if it was not scanned, or the caller still needs it. */
   readonly scan?: ScannedBatch;
 }
 

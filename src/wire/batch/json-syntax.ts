@@ -30,7 +30,7 @@ export interface Meter {
   keys: number;
   /** Deepest nesting seen so far, in containers. */
   depth: number;
-  /** Whether the string skipped last held a backslash; only ever set, whoever asks clears it first. */
+  /** Whether the last skipped string contained a backslash. Only ever set; callers clear it first. */
   escaped: boolean;
   /** One bit per open container: 1 = object. Grows with the nesting, so depth costs memory only where it is. */
   kinds: Uint32Array;

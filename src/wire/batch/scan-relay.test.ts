@@ -56,7 +56,7 @@ describe('the relay of scans', () => {
     expect(receiver.take('live', 4)).toEqual(scanOf(bodyOf(300, 4)));
   });
 
-  it('keeps no more than a bounded amount waiting, and goes on once that is taken', () => {
+  it('keeps at most a bounded amount waiting, and continues once that is taken', () => {
     const { sender, receiver } = relay();
     const body = bodyOf(20_000);
     const handedOn = (from: number): number => {
@@ -73,7 +73,7 @@ describe('the relay of scans', () => {
     expect(handedOn(first + 1)).toBe(first);
   });
 
-  it('a thread that starts anew gets what is sent from then on', () => {
+  it('a restarted thread gets what is sent from then on', () => {
     const sender = new ScanSender();
     sender.connect();
     sender.send('live', 1, scanOf(bodyOf(300)));

@@ -87,8 +87,8 @@ export class ScanReceiver {
   }
 
   /**
-   * No further: the collector counts what was received as memory of this thread, and would start for it again and again. Asking the port costs
-   * more than looking whether there is anything to ask for.
+   * Receives no further, since the collector counts received scans as memory of this thread and would run again and again. The
+   * counter is checked first, which is cheaper than calling the port.
    */
   #receiveUpTo(lane: Lane, seq: number): void {
     const sent = Atomics.load(this.#counts, count.sent);

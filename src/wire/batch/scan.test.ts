@@ -195,7 +195,7 @@ describe('the fields of an event', () => {
 
 describe('limits per event', () => {
   const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
-  it('marks the event and goes on', () => {
+  it('marks the event and continues', () => {
     const keys = `{${Array.from({ length: 10_001 }, (_, i) => `"k${i}":1`).join(',')}}`;
     const scan = scanText(
       `[{"event":"ok"},{"event":"deep","x":${deep(200)}},{"event":"keys","properties":${keys}},` +

@@ -27,7 +27,7 @@ const closeArray = 0x5d;
 /**
  * One pass over a body: checks UTF-8 and JSON, and finds the fields of every event without building objects.
  * Throws BodySyntaxError, and nothing else, when the body is not JSON or holds no place for events. An event over a limit,
- * or an element that is not an object, is marked with its problem; the rest goes on.
+ * or an element that is not an object, is marked with its problem; the rest is scanned.
  */
 export function scanBatch(json: Buffer, limits: ScanLimits): ScannedBatch {
   return scanBatchWith(threadScanner, json, limits);

@@ -38,7 +38,7 @@ export const eventFlag = {
   idInProperties: 16,
 } as const;
 
-/** Limits that the scanner enforces per event; the batch goes on after such an event. */
+/** Limits that the scanner enforces per event; the scan continues after such an event. */
 export const scanProblems = ['event_too_large', 'event_too_deep', 'too_many_keys', 'invalid_event'] as const;
 export type ScanProblem = (typeof scanProblems)[number];
 

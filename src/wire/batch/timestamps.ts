@@ -185,7 +185,7 @@ export function parseIsoBytes(json: Buffer, from: number, to: number): number | 
   const hour = twoDigits(json, at + 11);
   const minute = twoDigits(json, at + 14);
   const second = twoDigits(json, at + 17);
-  // Negative where a digit was none.
+  // Negative if one of the bytes is not a digit.
   if ((fraction | century | year | month | dayOfMonth | hour | minute | second) < 0) return undefined;
   const day = dayOfDate(century * 100 + year, month, dayOfMonth);
   const time = timeOfDay(hour, minute, second);

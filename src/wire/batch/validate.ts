@@ -221,7 +221,7 @@ function checkTime(scan: ScannedBatch, index: number, lane: Lane, receivedAt: nu
 function checkCookieless(scan: ScannedBatch, index: number): Refusal | undefined {
   if ((flagsOf(scan, index) & eventFlag.special) === 0) return undefined;
   const properties = scan.json.subarray(fieldFrom(scan, index, 'properties'), fieldTo(scan, index, 'properties'));
-  // Rare, so it has no span of its own: parse only what may hold it.
+  // Rare, so it has no span: parse only what may contain it.
   if (!properties.includes('$cookieless_mode')) return undefined;
   const mode = (JSON.parse(properties.toString()) as Record<string, unknown>)['$cookieless_mode'];
   if (mode === undefined || mode === null || typeof mode === 'boolean') return undefined;
