@@ -4,7 +4,7 @@ import type { PluginField, SettingValues } from './fields.ts';
 /** Names of settings that hold a destination, for plugins that do not declare `sent_to`. */
 const addressLike = /(url|uri|host|endpoint|address|server|domain|broker)s?$/i;
 
-export interface UnboundSecret {
+interface UnboundSecret {
   readonly key: string;
   /** The setting that changed. */
   readonly destination: string;

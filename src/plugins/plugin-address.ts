@@ -1,7 +1,7 @@
 import { PluginPackageError } from './plugin-package-error.ts';
 
 /** The target of an address. */
-export type PluginAddress =
+type PluginAddress =
   | { readonly kind: 'npm'; readonly name: string; readonly version: string | undefined }
   | {
       readonly kind: 'git';

@@ -27,7 +27,7 @@ export interface BatchTransformation {
   readonly batch: (events: readonly TransformEvent[]) => Promise<readonly (TransformEvent | null | Error)[]>;
 }
 
-export interface PluginBase {
+interface PluginBase {
   /** Stable name, kebab-case: `drop-events`. */
   readonly slug: string;
   readonly name: string;
@@ -36,7 +36,7 @@ export interface PluginBase {
   readonly fields: readonly PluginField[];
 }
 
-export type ExampleEvent = Pick<TransformEvent, 'event' | 'distinct_id' | 'properties'>;
+type ExampleEvent = Pick<TransformEvent, 'event' | 'distinct_id' | 'properties'>;
 
 /** One built-in transformation per file, with fields, example and code; its test is next to it. */
 export interface TransformationPlugin extends PluginBase {
@@ -142,7 +142,7 @@ export function defineImportSource(
 }
 
 /** A transformation as its file defines it. */
-export type TransformationDefinition = Omit<TransformationPlugin, 'kind' | 'version' | 'example'> & {
+type TransformationDefinition = Omit<TransformationPlugin, 'kind' | 'version' | 'example'> & {
   /** Default `1.0.0`. */
   readonly version?: string;
   readonly example: {

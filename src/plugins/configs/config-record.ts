@@ -52,7 +52,7 @@ export function shownAttachment(configId: number, attachment: StoredAttachment, 
 }
 
 /** Up to four digits, rounded down so that `1` means all; empty when nothing was processed. */
-export function deliveryRate(delivered: number, failed: number): string {
+function deliveryRate(delivered: number, failed: number): string {
   const total = delivered + failed;
   return total === 0 ? '' : String(Math.floor((delivered * 10_000) / total) / 10_000);
 }

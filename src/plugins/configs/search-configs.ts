@@ -4,7 +4,7 @@ import { shownDescription, shownName } from './config-record.ts';
 import { countConfigs, listConfigs, type ConfigFilter, type ConfigPlace, type StoredConfig } from './stored-config.ts';
 import { isRowId, type ReadPlugin } from './stored-plugin.ts';
 
-export interface ConfigSearch extends ConfigFilter {
+interface ConfigSearch extends ConfigFilter {
   /** Part of a name, a description or the plugin's slug, case-insensitive. */
   readonly search?: string | undefined;
   /** Only failing configs, or only healthy ones. */

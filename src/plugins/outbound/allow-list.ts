@@ -40,7 +40,7 @@ function parseEntry(text: string): AllowEntry | undefined {
 }
 
 /** Lower case, without the trailing dot, which has no meaning. */
-export function plainName(host: string): string {
+function plainName(host: string): string {
   return host.toLowerCase().replace(/\.$/, '');
 }
 

@@ -50,7 +50,7 @@ export type OutboundStream = (request: OutboundStreamRequest) => Promise<Outboun
  * - network: no connection, reset, name not found
  * - request: the request itself cannot be sent (method, header, body)
  */
-export type OutboundErrorKind = 'address' | 'limit' | 'network' | 'request';
+type OutboundErrorKind = 'address' | 'limit' | 'network' | 'request';
 
 export class OutboundError extends Error {
   override name = 'OutboundError';

@@ -10,7 +10,7 @@ export const unpackedBytesMax = 50 * 1024 * 1024;
 export const filesMax = 2000;
 const pathLengthMax = 500;
 
-export interface FileCollector {
+interface FileCollector {
   /** Bytes left until the package is too large. */
   readonly bytesLeft: () => number;
   add(path: string, content: Uint8Array): void;

@@ -3,7 +3,7 @@ import { familiesOf, type Capabilities, type PluginKind, type PluginRecord } fro
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { isRowId } from '../configs/stored-plugin.ts';
 
-export interface PluginFilter {
+interface PluginFilter {
   readonly kind?: PluginKind | undefined;
   /** Part of name, slug or description, case-insensitive. */
   readonly search?: string | undefined;

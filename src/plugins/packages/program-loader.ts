@@ -19,7 +19,7 @@ export interface Program {
 }
 
 /** Loads the program of an installed version; `undefined` if it was deleted with its plugin. */
-export type LoadProgram = (versionId: number) => Promise<Program | undefined>;
+type LoadProgram = (versionId: number) => Promise<Program | undefined>;
 
 /** Most are a few kB, the largest several MB. */
 const keptMax = 64;

@@ -17,7 +17,7 @@ export interface SandboxOptions extends ChildOptions {
   readonly clock?: Clock;
 }
 
-export interface SandboxStats {
+interface SandboxStats {
   /** Isolates in memory. */
   readonly instances: number;
   /** Resident memory of the process; 0 if it does not run, or the system does not report it. */

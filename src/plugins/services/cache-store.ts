@@ -5,7 +5,7 @@ export interface CacheStore {
   of(pluginKey: string, projectId: number): PluginCache;
 }
 
-export interface CacheStoreDeps {
+interface CacheStoreDeps {
   /** Limit of all entries together. Beyond it, the plugin that uses most loses its least recently used entries. */
   readonly bytesMax: number;
   /** ms since the epoch. */

@@ -3,7 +3,7 @@ import { isoMicros } from '../../base/clock.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { hourOf } from './own-metrics.ts';
 
-export interface ConfigMetricsQuery {
+interface ConfigMetricsQuery {
   readonly projectId: number;
   readonly configId: number;
   /** ms since the epoch, inclusive; its whole hour or day counts. */
@@ -23,7 +23,7 @@ export interface MetricCounts {
   micros: number;
 }
 
-export interface ConfigMetrics {
+interface ConfigMetrics {
   /** Every hour or day of the range, oldest first. */
   readonly points: readonly (Readonly<MetricCounts> & { /** ISO 8601 UTC. */ readonly start: string })[];
   readonly totals: Readonly<MetricCounts>;

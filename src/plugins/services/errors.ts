@@ -24,7 +24,7 @@ export interface PluginFailure {
   readonly count?: number;
 }
 
-export interface ErrorSample {
+interface ErrorSample {
   readonly time: string;
   readonly message: string;
   /** Null if there is no event. Beyond 20 kB only its name and ids. */
@@ -45,7 +45,7 @@ export interface StoredError {
 }
 
 export const samplesMax = 5;
-export const kindsPerConfigMax = 50;
+const kindsPerConfigMax = 50;
 const messageCharsMax = 2000;
 const stackCharsMax = 8000;
 const eventCharsMax = 20_000;

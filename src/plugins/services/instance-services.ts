@@ -7,7 +7,7 @@ import type { PluginLogs } from './plugin-logs.ts';
 import type { OwnMetricsWriter } from './own-metrics.ts';
 
 /** The config that the services belong to. */
-export interface ServicesConfig {
+interface ServicesConfig {
   readonly configId: number;
   readonly projectId: number;
   /** Identifies the plugin: its configs in a project share a cache. */
@@ -16,12 +16,9 @@ export interface ServicesConfig {
   readonly mask: (text: string) => string;
 }
 
-export type EnqueuePluginJob = (
-  config: ServicesConfig,
-  job: Parameters<InstanceServices['enqueueJob']>[0],
-) => Promise<void>;
+type EnqueuePluginJob = (config: ServicesConfig, job: Parameters<InstanceServices['enqueueJob']>[0]) => Promise<void>;
 
-export interface InstanceServicesDeps {
+interface InstanceServicesDeps {
   /** Storage that writes immediately (storage.ts), or with the window (window-storage.ts). */
   readonly storage: (configId: number, projectId: number) => PluginStorage;
   readonly cache: CacheStore;

@@ -7,7 +7,7 @@ import { storable } from './plugin-logs.ts';
 import { createWriteBuffer } from './write-buffer.ts';
 import type { WarnLog } from '../../server/telemetry/log.ts';
 
-export type OwnMetricKind = 'sum' | 'min' | 'max';
+type OwnMetricKind = 'sum' | 'min' | 'max';
 
 /** One value, or several of an hour already merged. */
 export interface OwnMetric {

@@ -4,7 +4,7 @@ import { nameCharsMax } from '../../wire/batch/limits.ts';
 import type { AcceptedBatch, Ingest } from '../../wire/batch/ingest.ts';
 import { hopsProperty, type CapturedEvent } from '../sandbox/sandbox.ts';
 
-export interface PluginCaptureDeps {
+interface PluginCaptureDeps {
   /** The door that HTTP comes through. */
   readonly accept: Ingest['accept'];
   readonly clock: Clock;

@@ -25,7 +25,7 @@ export interface PluginLogs {
   close(): Promise<void>;
 }
 
-export interface PluginLogsDeps {
+interface PluginLogsDeps {
   readonly days: number;
   readonly clock: Clock;
   readonly log: WarnLog;

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../base/json.ts';
 
 export const keyCharsMax = 512;
-export const valueBytesMax = 1_000_000;
+const valueBytesMax = 1_000_000;
 
 /**
  * Returns the stored form of a key: PostgreSQL refuses NUL and halves of surrogate pairs, so these are escaped, together with text

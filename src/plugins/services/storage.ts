@@ -4,7 +4,7 @@ import type { JsonValue } from '../../base/json.ts';
 import { deleteValues, lockNumber, readValues, writeValues } from './storage-rows.ts';
 import { parseStored, storedKey, storedValue, sumOf } from './storage-text.ts';
 
-export interface StorageOf {
+interface StorageOf {
   readonly configId: number;
   readonly projectId: number;
 }

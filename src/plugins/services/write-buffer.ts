@@ -1,6 +1,6 @@
 import type { WarnLog } from '../../server/telemetry/log.ts';
 
-export interface WriteBufferDeps<Row> {
+interface WriteBufferDeps<Row> {
   /** For the log: `plugin logs`. */
   readonly what: string;
   readonly log: WarnLog;
@@ -12,7 +12,7 @@ export interface WriteBufferDeps<Row> {
   readonly write: (rows: readonly Row[]) => Promise<void>;
 }
 
-export interface WriteBuffer<Row> {
+interface WriteBuffer<Row> {
   /** Never throws, never waits. Returns false if the buffer is full because the store does not accept its rows. */
   add(row: Row): boolean;
   /** Resolves once previously added rows are written or their write has failed. */

@@ -1,8 +1,8 @@
 /** Hosts of referrers: their medium, and the parameter that contains a search engine's terms. */
 
-export type ReferrerMedium = 'search' | 'social' | 'email' | 'ai' | 'unknown';
+type ReferrerMedium = 'search' | 'social' | 'email' | 'ai' | 'unknown';
 
-export interface ReferrerSource {
+interface ReferrerSource {
   readonly medium: ReferrerMedium;
   /** Lower case: `google`. */
   readonly source: string;

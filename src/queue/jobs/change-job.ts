@@ -6,10 +6,10 @@ import type { ConfigSnapshot } from '../../plugins/configs/save-changes.ts';
 import { findAnyConfig, type StoredConfig } from '../../plugins/configs/stored-config.ts';
 import { findJob, moveJobs, type Job, type JobSummary } from './queue.ts';
 
-export const cancelledError = 'cancelled before it ran';
+const cancelledError = 'cancelled before it ran';
 
 /** The result of a change. The sentence of `refused` says why nothing changed. */
-export type JobChange =
+type JobChange =
   | { readonly kind: 'changed'; readonly job: Job }
   | { readonly kind: 'refused'; readonly sentence: string }
   | { readonly kind: 'unknown' };

@@ -9,7 +9,7 @@ const nameLengthMax = 200;
 /** Later times have more digits and would sort wrongly. */
 const latest = Date.parse('9999-12-31T00:00:00Z');
 
-export interface PluginJobOrder {
+interface PluginJobOrder {
   readonly name: string;
   readonly payload: JsonObject;
   /** ms since the epoch; a time in the past is due immediately. */

@@ -40,7 +40,7 @@ export type JobTransition = keyof typeof transitions;
 type JobColumns = Updateable<Database['jobs']>;
 
 export const attemptsMax = 5;
-export const jobErrorLengthMax = 1000;
+const jobErrorLengthMax = 1000;
 
 export interface NewJob {
   readonly projectId: number;
@@ -237,7 +237,7 @@ export async function findJob(db: Queries, projectId: number, id: string): Promi
   return row === undefined ? undefined : toJob(row);
 }
 
-export interface JobFilter {
+interface JobFilter {
   readonly projectId: number;
   readonly configId?: number | undefined;
   readonly state?: JobState | undefined;

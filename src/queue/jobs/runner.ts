@@ -20,7 +20,7 @@ import { recordErrors } from '../../plugins/services/errors.ts';
 import type { InstanceServices } from '../../plugins/sandbox/sandbox.ts';
 import { countRun, reportFailure, reportSuccess, shownError, toPluginFailure } from './report.ts';
 
-export interface JobRunnerDeps {
+interface JobRunnerDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   /** The clock of leases, schedules and due times. Default: that of `db`. */
@@ -41,7 +41,7 @@ export interface JobRunnerDeps {
   readonly retryMs?: number;
 }
 
-export interface JobRunner {
+interface JobRunner {
   /** Resolves when everything has stopped after the signal. */
   readonly done: Promise<void>;
 }

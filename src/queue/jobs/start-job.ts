@@ -20,7 +20,7 @@ export interface JobOrder {
  * Does a job's work in the transaction where no runner is needed (actions on import runs). Returns false if a runner must do it.
  * @throws ApiError when the current state does not allow it
  */
-export type SteerJob = (job: {
+type SteerJob = (job: {
   readonly tx: Queries;
   readonly config: StoredConfig;
   readonly type: string;

@@ -11,7 +11,7 @@ import { enqueueNotice, type NoticeInput } from './outbox.ts';
  * conditions seen before; a change is recorded and reported in one transaction, guarded by the row's previous state, so that
  * only one of several processes reports it.
  */
-export type StateEvent = {
+type StateEvent = {
   [E in NoticeEvent]: (typeof noticeEvents)[E]['kind'] extends 'state' ? E : never;
 }[NoticeEvent];
 

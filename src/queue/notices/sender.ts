@@ -8,7 +8,7 @@ import { findAnyDestination } from './destinations.ts';
 import { claimDelivery, releaseDelivery, settleDelivery, type Delivery, type Outcome } from './outbox.ts';
 import { CarrierError, type Carrier } from './send/carrier.ts';
 
-export interface SenderDeps {
+interface SenderDeps {
   readonly db: Metadata;
   readonly clock: DatabaseClock;
   readonly log: Log;

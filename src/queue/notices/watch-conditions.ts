@@ -9,7 +9,7 @@ import { forgetConditions, settleConditions } from './conditions.ts';
 import { findConditions, type ConditionLimits, type ServiceFacts } from './find-conditions.ts';
 import { pruneDeliveries } from './outbox.ts';
 
-export interface WatchConditionsDeps extends ServiceFacts {
+interface WatchConditionsDeps extends ServiceFacts {
   readonly db: Metadata;
   readonly clock: DatabaseClock;
   readonly limits: ConditionLimits;

@@ -47,20 +47,20 @@ export interface EntryTimeout {
 }
 
 /** Results of a request with events, as results-text. */
-export interface GuestResults {
+interface GuestResults {
   readonly request: number;
   readonly last: boolean;
   readonly text: string;
 }
 
 /** The end of any other request. */
-export interface GuestEnd {
+interface GuestEnd {
   readonly request: number;
   readonly ok: boolean;
   readonly json: string;
 }
 
-export interface BridgeDeps {
+interface BridgeDeps {
   readonly instance: number;
   readonly facts: Pick<Program, 'pluginName' | 'label' | 'callCharsMax'>;
   readonly memoryBytesMax: number;

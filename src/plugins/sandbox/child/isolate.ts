@@ -2,7 +2,7 @@ import ivm from 'isolated-vm';
 
 export type Enter = (...command: readonly (string | number)[]) => unknown;
 /** See Outside in ../guest/outside.ts. Its arguments are not trusted. */
-export type FromGuest = (kind: unknown, rest: readonly unknown[]) => string | undefined;
+type FromGuest = (kind: unknown, rest: readonly unknown[]) => string | undefined;
 
 /** The entry exceeded its limit and was interrupted. `stalled`: the machine was busy for most of it. */
 export class EntryTimeoutError extends Error {

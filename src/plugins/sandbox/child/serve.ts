@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url';
 const requestsPerMinute = 600;
 const requestsAtOnce = 20;
 
-export interface ChildDeps {
+interface ChildDeps {
   /** Opens the GeoIP database at this path. */
   readonly openGeoIp: (
     path: string,

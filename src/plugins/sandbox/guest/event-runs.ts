@@ -12,7 +12,7 @@ export interface ProcessMethod {
   call(event: GuestEvent): unknown;
 }
 
-export interface EventRunDeps {
+interface EventRunDeps {
   readonly outside: Outside;
   readonly turns: Turns;
   readonly label: string;

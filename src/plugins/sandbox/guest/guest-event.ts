@@ -12,7 +12,7 @@ export interface Given {
 }
 
 /** The markers of an event before and after, and their form in its text. */
-export interface Stamp {
+interface Stamp {
   readonly succeeded: readonly string[];
   readonly failed: readonly string[];
   readonly before: string;

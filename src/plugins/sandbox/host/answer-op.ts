@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import type { PluginStorage } from '../../host.ts';
 import { hopsMax, hopsProperty, type ApiCall, type InstanceServices, type SandboxEvent } from '../sandbox.ts';
 
-export interface OpContext {
+interface OpContext {
   readonly services: InstanceServices;
   /** The event during whose processing the call was made. */
   readonly cause: { readonly event: SandboxEvent; readonly nth: number } | undefined;

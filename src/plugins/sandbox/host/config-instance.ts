@@ -23,7 +23,7 @@ import { ownCrashesMax, runEvents, type SliceEnd } from './run-events.ts';
 import { answerOp } from './answer-op.ts';
 import type { Answer, Supervisor } from './supervisor.ts';
 
-export interface ConfigInstanceDeps {
+interface ConfigInstanceDeps {
   readonly spec: InstanceSpec;
   readonly supervisor: Supervisor;
   readonly taskMs: number;

@@ -29,7 +29,7 @@ export interface PluginProcess {
   kill(): Promise<void>;
 }
 
-export interface PluginProcessDeps {
+interface PluginProcessDeps {
   readonly options: ChildOptions;
   readonly processBytesMax: number;
   /** The guest's script from an earlier process; empty before the first. */

@@ -10,7 +10,7 @@ export type SliceEnd =
       readonly message: string;
     };
 
-export interface EventRunner {
+interface EventRunner {
   readonly method: string;
   /** @throws SandboxError if no isolate can be created */
   ensureOpen(): Promise<void>;

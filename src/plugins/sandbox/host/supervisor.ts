@@ -7,7 +7,7 @@ import type { Frame } from '../../../base/frames.ts';
 import type { ChildOptions, FromChild, ToChild } from '../wire/messages.ts';
 import { startPluginProcess, type Ending, type PluginProcess } from './plugin-process.ts';
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly child: ChildOptions;
   readonly processBytesMax: number;
   readonly log: Log;
@@ -33,12 +33,12 @@ interface Request {
 }
 
 /** Called before the answer to a request. */
-export interface Hear {
+interface Hear {
   readonly results?: (text: string) => void;
   readonly setup?: () => void;
 }
 
-export interface SupervisorEvents {
+interface SupervisorEvents {
   /** The isolate was lost, alone or with its process. */
   readonly onGone: (instance: number) => void;
   /** All isolates were lost. */

@@ -16,7 +16,7 @@ const connectionsMax = 10;
 const queryMax = 16_777_216;
 
 /** A database error is a value, so that all its details are preserved. */
-export type PostgresOutcome =
+type PostgresOutcome =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly name: string; readonly message: string; readonly details: Record<string, string> };
 

@@ -9,7 +9,7 @@ export const deadlineDescriptor = 4;
  * stuck or dead. u32 instance (0: none), 4 unused bytes, f64 time by which the current entry must return, in ms of the machine's
  * monotonic clock, which is the same for both.
  */
-export interface Deadline {
+interface Deadline {
   readonly instance: number;
   readonly until: number;
 }

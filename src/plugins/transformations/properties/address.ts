@@ -1,5 +1,5 @@
 /** The parts of a page address, which need not be a complete URL: before `?`, between `?` and `#`, after `#`. */
-export interface AddressParts {
+interface AddressParts {
   readonly main: string;
   readonly query: string | undefined;
   readonly hash: string | undefined;

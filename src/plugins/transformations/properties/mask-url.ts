@@ -4,7 +4,7 @@ import { decodePercent } from './address.ts';
 const nestedMax = 3;
 const userInfoForm = /^((?:[a-z][a-z\d+.-]*:)?\/\/)[^/?#]*@/i;
 
-export interface UrlMask {
+interface UrlMask {
   readonly isSensitive: (name: string) => boolean;
   readonly mask: string;
 }

@@ -1,6 +1,6 @@
 import type { Bridge } from './bridge.ts';
 
-export type GuestConsole = Readonly<Record<'log' | 'info' | 'warn' | 'error' | 'debug', (...parts: unknown[]) => void>>;
+type GuestConsole = Readonly<Record<'log' | 'info' | 'warn' | 'error' | 'debug', (...parts: unknown[]) => void>>;
 
 export function createConsole(bridge: Bridge): GuestConsole {
   const at =

@@ -17,7 +17,7 @@ export type FetchAnswer =
     }
   | { readonly ok: false; readonly type: string; readonly code: string; readonly message: string };
 
-export interface FetchCall {
+interface FetchCall {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -14,7 +14,7 @@ export function createGeoIp(bridge: Bridge): { locate: (ip: unknown) => unknown 
   };
 }
 
-export function cityModel(record: CityRecord): unknown {
+function cityModel(record: CityRecord): unknown {
   const model = camelCased(record);
   // The model always contains lists.
   return { subdivisions: [], ...(typeof model === 'object' && model) };

@@ -19,7 +19,7 @@ const unitMs: Readonly<Record<string, number>> = {
   year: 365 * day,
 };
 
-export interface JobStarter {
+interface JobStarter {
   readonly runNow: () => Promise<void>;
   readonly runIn: (duration: unknown, unit: unknown) => Promise<void>;
   readonly runAt: (time: unknown) => Promise<void>;

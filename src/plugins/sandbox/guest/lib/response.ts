@@ -1,7 +1,7 @@
 import { Body, bodyOf } from './fetch-body.ts';
 import { Headers } from './headers.ts';
 
-export interface ResponseInit {
+interface ResponseInit {
   readonly status?: unknown;
   readonly statusText?: unknown;
   readonly headers?: unknown;

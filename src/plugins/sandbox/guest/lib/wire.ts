@@ -22,7 +22,7 @@ export function joinPayloads(chunks: readonly (string | Uint8Array)[]): Payload 
   return { base64: base64OfBytes(concatBytes(chunks.map((chunk) => bytesOf(chunk)))) };
 }
 
-export function concatBytes(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+function concatBytes(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
   let at = 0;
   for (const chunk of chunks) {

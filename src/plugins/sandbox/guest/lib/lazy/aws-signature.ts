@@ -1,5 +1,5 @@
 /** Signature Version 4 of AWS, for requests with a whole body. */
-export interface AwsCredentials {
+interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string | undefined;
