@@ -361,7 +361,7 @@ describe('the preflight of an import', () => {
         /historical_migrations/,
       ],
       ['too small a budget of staging', {}, {}, 'staging_small', /has room for 0 MiB/, /MILLRACE_IMPORT_STAGING/],
-      ['a file elsewhere', { paths: '/etc/passwd' }, {}, 'source_failed', /must not be read/, undefined],
+      ['a file elsewhere', { paths: '/etc/passwd' }, {}, 'source_failed', /is not allowed to be read/, undefined],
     ])('finds %s, and a run with it exports nothing', async (_name, settings, body, code, says, advises) => {
       const config = await makeConfig({ paths: scene.file, format: 'mixpanel', ...settings });
       const root = `/api/projects/@current/pipeline_import_apps_configs/${config}`;

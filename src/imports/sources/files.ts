@@ -80,7 +80,7 @@ async function* readFilePart(part: SourcePart, host: SourceHost, { signal, wasRe
   if (await isSame()) wasRead?.({ checksum });
 }
 
-/** Throws SourceError if the file is missing or must not be read, SourceChangedError if it was replaced. */
+/** Throws SourceError if the file is missing or is outside the allowed directories, SourceChangedError if it was replaced. */
 async function placeOf(part: SourcePart, host: SourceHost): Promise<{ readonly path: string; readonly shown: string }> {
   const { path, shown } = part.detail ?? {};
   if (typeof path !== 'string' || typeof shown !== 'string') throw new SourceError(`${part.key} is not a file`);

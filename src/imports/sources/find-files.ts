@@ -94,7 +94,7 @@ function refuseUnfinished(files: readonly FoundFile[]): void {
   );
 }
 
-/** Returns the current state of a file. Throws SourceError if it is missing, not a file, or must not be read. */
+/** Returns the current state of a file. Throws SourceError if it is missing, not a file, or is not allowed to be read. */
 export async function statFile(path: string, shown: string, places: FilePlaces): Promise<FoundFile> {
   const name = uploadedElsewhere(shown, places);
   if (name !== undefined) return await statUpload(name, shown, places);
@@ -281,7 +281,7 @@ function outside(shown: string, { allowedDirs = [] }: FilePlaces): SourceError {
       ? 'this service reads no directory'
       : `only files in ${allowedDirs.join(', ')} may be read`;
   return new SourceError(
-    `${shown} must not be read: ${places}; upload the file, or ask an operator to allow its directory`,
+    `${shown} is not allowed to be read: ${places}; upload the file, or ask an operator to allow its directory`,
   );
 }
 

@@ -26,7 +26,7 @@ const finalAnswers: Readonly<Record<string, (place: KafkaPlace) => string>> = {
   UNKNOWN_TOPIC_ID: ({ topic }) => `the topic "${topic}" was deleted while it was read: start the import again`,
   INVALID_TOPIC_EXCEPTION: ({ topic }) => `"${topic}" is not a valid topic name: check it`,
   TOPIC_AUTHORIZATION_FAILED: ({ topic }) =>
-    `the user must not read the topic "${topic}": grant it Describe and Read on the topic`,
+    `the user is not allowed to read the topic "${topic}": grant it Describe and Read on the topic`,
   CLUSTER_AUTHORIZATION_FAILED: () => 'the user must not describe the cluster: grant it Describe on the cluster',
   UNSUPPORTED_SASL_MECHANISM: ({ sasl }) =>
     `the broker does not support the SASL mechanism ${sasl?.mechanism ?? ''}: change the setting "mechanism"`,

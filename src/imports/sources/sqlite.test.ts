@@ -117,11 +117,14 @@ describe('a query of another user', () => {
 
   it('reads only files that the service may read', async () => {
     const refused = await failure(open('select 1', {}, { allowedDirs: [join(dir, 'other')] }));
-    expect(refused).toMatchObject({ name: 'SourceError', message: expect.stringContaining('must not be read') });
+    expect(refused).toMatchObject({
+      name: 'SourceError',
+      message: expect.stringContaining('is not allowed to be read'),
+    });
     const uploads = await mkdtemp(join(tmpdir(), 'millrace-uploads-'));
     await symlink(path, join(uploads, 'link.db'));
     const linked = open('select 1', { path: 'upload:link.db' }, { allowedDirs: [], uploadsDir: uploads });
-    expect(await failure(linked)).toMatchObject({ message: expect.stringContaining('must not be read') });
+    expect(await failure(linked)).toMatchObject({ message: expect.stringContaining('is not allowed to be read') });
     await rm(uploads, { recursive: true });
   });
 });

@@ -8,7 +8,7 @@ import { createNameMatcher, isNamePattern } from '../../base/file-pattern.ts';
 const namesMax = 1_000_000;
 
 export interface WalkDeps {
-  /** Throws for a directory that must not be read. `real` is its path without links. */
+  /** Throws for a directory that is not allowed to be read. `real` is its path without links. */
   readonly mayEnter: (real: string, dir: string) => void;
   readonly signal?: AbortSignal | undefined;
 }
@@ -72,7 +72,7 @@ function namesOf(pattern: string): string[] {
   return once.at(-1) === anyDirs ? once.slice(0, -1) : once;
 }
 
-/** Rejects for a directory that is missing or must not be read. */
+/** Rejects for a directory that is missing or is not allowed to be read. */
 type Enter = (dir: string) => Promise<void>;
 type List = (dir: string) => Promise<readonly Dirent[]>;
 
