@@ -96,7 +96,7 @@ it('a backup under load that was killed and taken again restores every event ack
   const killed = await backup(dataDir.path, to, failing('backup_file:20'));
   expect(killed.code).toBeNull();
   const refused = await restore(to, restored);
-  expect(refused.stderr).toContain('got one that was not taken to the end');
+  expect(refused.stderr).toContain('got one that was not completed');
   expect([refused.code, existsSync(restored)]).toEqual([1, false]);
 
   const before = new Set(ledger.acknowledged.keys());
@@ -186,7 +186,7 @@ it('a backup in a bucket restores; a damaged or incomplete one is refused before
   await writeFile(join(dataDir.path, 'import-uploads/1/Ärger & Co = 1.ndjson'), 'x');
   const to = 's3://backups/nightly';
   const taken = reportOf(await backup(dataDir.path, to, env));
-  expect((await backup(dataDir.path, to, env)).stderr).toContain('with a whole backup; name another one');
+  expect((await backup(dataDir.path, to, env)).stderr).toContain('with a complete backup; name another one');
   await server.terminate();
 
   const restored = join(place.path, 'restored');

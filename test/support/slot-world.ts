@@ -7,7 +7,7 @@ import type { Metadata } from '../../src/stores/metadata/database.ts';
 import { createOrganization } from '../../src/stores/metadata/organizations.ts';
 import { createProject } from '../../src/stores/metadata/projects.ts';
 import { spreadProject } from '../../src/stores/metadata/spread-project.ts';
-import { makeSlots } from '../../src/stores/metadata/slot-leases.ts';
+import { createSlots } from '../../src/stores/metadata/slot-leases.ts';
 import type { SlotHold } from '../../src/stores/metadata/slots.ts';
 import type { Plugin } from '../../src/plugins/plugin.ts';
 import { createSlotConsumers, type SlotConsumers } from '../../src/pipeline/slots/slot-consumers.ts';
@@ -46,7 +46,7 @@ export interface WorkerOptions {
 export type SlotWorld = Awaited<ReturnType<typeof createSlotWorld>>;
 
 export async function createSlotWorld({ db, slots, projects = 1, plugins = [] }: SlotWorldOptions) {
-  await makeSlots(db, slots);
+  await createSlots(db, slots);
   const organization = await createOrganization(db, { name: 'Own' }, receivedAt);
   const projectIds: number[] = [];
   for (let n = 0; n < projects; n++) {

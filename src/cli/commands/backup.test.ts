@@ -44,7 +44,7 @@ describe('millrace backup', () => {
     const others = join(place, 'others');
     mkdirSync(others);
     writeFileSync(join(others, 'letter.txt'), 'x');
-    expect((await store.run('backup', '--to', others)).stderr).toContain('with files of others (letter.txt)');
+    expect((await store.run('backup', '--to', others)).stderr).toContain('with other files (letter.txt)');
     expect(readdirSync(others)).toEqual(['letter.txt']);
   });
 

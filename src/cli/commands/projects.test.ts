@@ -3,7 +3,7 @@ import type { Finished } from '../../../test/support/command.ts';
 import { openCommandStore, type CommandStore } from '../../../test/support/command-store.ts';
 import { addApp } from '../../../test/support/jobs.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
-import { makeSlots } from '../../stores/metadata/slot-leases.ts';
+import { createSlots } from '../../stores/metadata/slot-leases.ts';
 import { readSpread } from '../../stores/metadata/spread-project.ts';
 import { exitCodes } from '../exit-codes.ts';
 
@@ -14,7 +14,7 @@ let db: Metadata;
 beforeAll(async () => {
   store = await openCommandStore();
   ({ db } = store);
-  await makeSlots(db, slots);
+  await createSlots(db, slots);
 });
 afterAll(() => store[Symbol.asyncDispose]());
 

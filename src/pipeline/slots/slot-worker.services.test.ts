@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { describeOnPostgres, emptied } from '../../../test/support/postgres-database.ts';
 import { migrate } from '../../stores/metadata/migrate.ts';
-import { makeSlots } from '../../stores/metadata/slot-leases.ts';
+import { createSlots } from '../../stores/metadata/slot-leases.ts';
 
 const slots = 4;
 const hourMs = 3_600_000;
@@ -17,7 +17,7 @@ describeOnPostgres('workers of slots as processes', (database) => {
   beforeEach(async () => {
     await emptied(database);
     await migrate(db, 'postgres');
-    await makeSlots(db, slots);
+    await createSlots(db, slots);
     await sql`create table slot_writes (slot integer, epoch bigint, count bigint, late bigint)`.execute(db);
     await sql`insert into slot_writes select slot, 0, 0, 0 from slots`.execute(db);
   });

@@ -17,7 +17,7 @@ import { newId } from '../../base/ids.ts';
 import type { Settings } from '../config/settings.ts';
 import type { HealthResult } from '../http/health.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
-import { makeSlots } from '../../stores/metadata/slot-leases.ts';
+import { createSlots } from '../../stores/metadata/slot-leases.ts';
 import { seizeSlot, SlotLostError, type SlotHold } from '../../stores/metadata/slots.ts';
 import type { Pipeline } from '../../pipeline/consumer.ts';
 import { startSlotWorker } from '../../pipeline/slots/slot-worker.ts';
@@ -69,7 +69,7 @@ async function startOwn({ settings, metrics, db, consumers }: SlotsDeps): Promis
 }
 
 async function startShared({ settings, log, metrics, db, slots, consumers }: SlotsDeps): Promise<StartedSlots> {
-  await makeSlots(db, slots);
+  await createSlots(db, slots);
   const { db: leaseDb } = await openMetadata(settings, log, leaseConnections);
   const worker = startSlotWorker({
     db: leaseDb,

@@ -30,7 +30,7 @@ import { claimDatabase, type DatabaseClaim } from '../../stores/metadata/claim-d
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { migrate } from '../../stores/metadata/migrate.ts';
 import type { Dialect } from '../../stores/metadata/database.ts';
-import { makeSlots } from '../../stores/metadata/slot-leases.ts';
+import { createSlots } from '../../stores/metadata/slot-leases.ts';
 import { deleteExpiredSessions } from '../../stores/metadata/sessions.ts';
 import { unfinishedMove } from '../../stores/move/unfinished-move.ts';
 import { builtInPlugins } from '../../plugins/built-in/registry.ts';
@@ -188,7 +188,7 @@ async function prepareMetadata(
   if (dialect === 'postgres' && (await unfinishedMove(db)) !== undefined) throw new MoveUnderWayError();
   await migrate(db, dialect);
   // Here, so that a process with another number of them ends with a sentence before it works.
-  if (isCluster(settings)) await makeSlots(db, settings.slots);
+  if (isCluster(settings)) await createSlots(db, settings.slots);
   const now = clock.now();
   const first = await bootstrap(db, {
     now,

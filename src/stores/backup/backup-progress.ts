@@ -1,8 +1,8 @@
-/** Told while a backup or a restore is at work; whoever shows it decides how often. */
+/** Receives the progress of a backup or a restore; the receiver decides how often to show it. */
 export interface BackupProgress {
-  /** What is done now, e.g. `writing files`; `bytes` of it come. */
+  /** The current step, e.g. `writing files`, and the bytes that it will process. */
   readonly step: (name: string, bytes?: number) => void;
   readonly bytes: (count: number) => void;
-  /** Something that people should read. */
+  /** A message for the user. */
   readonly note: (sentence: string) => void;
 }

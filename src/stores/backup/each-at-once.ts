@@ -1,7 +1,7 @@
-/** A bucket answers many small requests side by side, a disk many small files. */
+/** A bucket handles many small requests concurrently, a disk many small files. */
 const atOnce = 8;
 
-/** Does `work` with every item, a few at once, in their order. Rejects with the first error once nothing is at work any more. */
+/** Runs `work` for every item in order, a few at a time. Rejects with the first error once all running work has ended. */
 export async function eachAtOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = items.values();
   let hasFailed = false;

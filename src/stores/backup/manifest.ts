@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 
-/** What a backup holds: the last thing that is written of it, and the first that is read. */
+/** Contents of a backup. It is written last and read first. */
 export interface Manifest {
   readonly format: 1;
   readonly id: string;
-  /** ISO 8601, UTC: the moment whose state it is. */
+  /** Moment of the backed-up state, ISO 8601 UTC. */
   readonly taken_at: string;
   readonly files: readonly BackupFile[];
   /** Symbolic links of the event store's directory. */
@@ -14,7 +14,7 @@ export interface Manifest {
 }
 
 export interface BackupFile {
-  /** Below the data directory. */
+  /** Path below the data directory. */
   readonly path: string;
   readonly bytes: number;
   /** Hex. */
@@ -27,34 +27,34 @@ export interface BackupLink {
   readonly to: string;
 }
 
-/** What is found in the stores of a copy that is opened. */
+/** Counts read from the stores of the copy. */
 export interface BackupCounts {
   /** Stored events, as reads show them, by the month of their day: 202403 is March 2024. */
   readonly events: readonly { readonly project: number; readonly month: number; readonly events: number }[];
-  /** Accepted and not stored yet; the pipeline goes on with them. */
+  /** Accepted events that are not stored yet; the pipeline continues with them. */
   readonly waiting: Readonly<Record<'live' | 'historical', { readonly records: number; readonly events: number }>>;
   /** Rows of the metadata store, by table. */
   readonly tables: Readonly<Record<string, number>>;
 }
 
-/** The backup is not what was written, or not all of it. The message says what is missing or different. */
+/** The backup was altered or is incomplete. The message states what is missing or different. */
 export class BackupDamagedError extends Error {
   override name = 'BackupDamagedError';
 }
 
 export const manifestKey = 'manifest.json';
-/** There from the first byte of a backup until its manifest is. */
+/** Exists from the first byte of a backup until its manifest does. */
 export const unfinishedKey = 'unfinished.json';
 export const filesPrefix = 'files/';
 
-/** What a backup may hold of a data directory. */
+/** The parts of a data directory that a backup may contain. */
 export const backedUp = ['metadata.sqlite', 'log', 'events', 'imports', 'import-uploads'] as const;
 
 export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify({ manifest, sha256: sha256Of(manifest) }, null, 1)}\n`;
 }
 
-/** Errors: BackupDamagedError. */
+/** @throws BackupDamagedError */
 export function readManifest(text: string): Manifest {
   const wrong = (got: string): BackupDamagedError =>
     new BackupDamagedError(`expected ${manifestKey} as "millrace backup" wrote it, got ${got}; take another backup`);
@@ -62,16 +62,16 @@ export function readManifest(text: string): Manifest {
   try {
     read = JSON.parse(text) as typeof read;
   } catch {
-    throw wrong('something that is no JSON');
+    throw wrong('something other than JSON');
   }
   const { manifest, sha256 } = read;
   if (manifest === undefined || sha256 !== sha256Of(manifest)) throw wrong('one with another checksum');
   if (manifest.format !== 1) {
     throw new BackupDamagedError(
-      `expected a backup of format 1, got ${String(manifest.format)}; a newer Millrace took it: restore it with that one`,
+      `expected a backup of format 1, got ${String(manifest.format)}; a newer Millrace took it: restore it with that version`,
     );
   }
-  const odd =
+  const outside =
     [...manifest.files, ...manifest.links].find(({ path }) => !isInside(path)) ?? manifest.links.find(leadsOut);
   const links = new Set(manifest.links.map(({ path }) => path));
   const throughLink =
@@ -79,14 +79,14 @@ export function readManifest(text: string): Manifest {
     manifest.links.find(
       ({ path, to }) => passesLink(path, links) || climbs(to) || passesLink(`${targetOf(path, to)}/`, links),
     );
-  if (odd === undefined && throughLink !== undefined) {
+  if (outside === undefined && throughLink !== undefined) {
     throw wrong(`a path that leads through a symbolic link: ${JSON.stringify(throughLink.path)}`);
   }
-  if (odd !== undefined) throw wrong(`a file outside of a data directory: ${JSON.stringify(odd.path)}`);
+  if (outside !== undefined) throw wrong(`a file outside of a data directory: ${JSON.stringify(outside.path)}`);
   return manifest;
 }
 
-/** Whoever writes a manifest can make its checksum, too: no path of it may lead anywhere else. */
+/** Returns whether a path is inside the data directory. A crafted manifest has a valid checksum, so its paths are checked. */
 function isInside(path: string): boolean {
   const [root] = path.split('/');
   return (
@@ -105,12 +105,12 @@ function targetOf(path: string, to: string): string {
   return posix.join(posix.dirname(path), to);
 }
 
-/** `..` behind a name leads elsewhere than it says where that name is a link; before all names it leads above the folder of the link. */
+/** Returns whether `..` leads outside: after a name that is a link it leads elsewhere, before all names above the link's folder. */
 function climbs(to: string): boolean {
   return /(^|\/)(?!\.\.(\/|$))[^/]+\/\.\.(\/|$)/.test(to);
 }
 
-/** Whether a folder of the path is one of the links: then it leads where that link does, whatever the path says. */
+/** Returns whether a folder of the path is one of the links, so that the path leads where that link does. */
 function passesLink(path: string, links: ReadonlySet<string>): boolean {
   const names = path.split('/');
   return names.some((_name, index) => index > 0 && links.has(names.slice(0, index).join('/')));
@@ -120,13 +120,13 @@ function sha256Of(manifest: Manifest): string {
   return createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
 }
 
-/** Names of files are those of columns and uploads; a key has only letters, digits and a few signs. Two names never share one. */
+/** Returns a unique key for a path. File names come from columns and uploads; a key has only letters, digits and a few other characters. */
 export function keyOf(path: string): string {
   const encoded = [...Buffer.from(path)].map((byte) => {
     const character = String.fromCharCode(byte);
     return /[a-zA-Z0-9_./-]/.test(character) ? character : `=${byte.toString(16).padStart(2, '0')}`;
   });
-  // A name of dots alone is none that a key may have.
+  // A name of dots alone is not allowed in a key.
   return (
     filesPrefix +
     encoded

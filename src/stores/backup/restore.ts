@@ -21,21 +21,21 @@ import { BackupRefusedError } from './write-backup.ts';
 
 export interface RestoreDeps {
   readonly source: Staging;
-  /** Not there, or empty. */
+  /** Missing or empty. */
   readonly dataDir: string;
   readonly progress: BackupProgress;
   readonly failpoint: Failpoint;
   readonly signal: AbortSignal;
 }
 
-/** What file systems put at their top. */
+/** Entries at the root of file systems. */
 const ofTheDisk = new Set(['lost+found']);
 
-/** Reads every byte of a backup. Errors: BackupDamagedError, which names the first file at fault. */
+/** Reads every byte of a backup. @throws BackupDamagedError, which names the first faulty file */
 export async function checkBackup({ source, progress, signal }: RestoreDeps): Promise<Manifest> {
   const found = new Map((await source.list('')).map(({ key, bytes }) => [key, bytes]));
   if (!found.has(manifestKey)) {
-    const got = found.has(unfinishedKey) ? 'one that was not taken to the end' : 'none';
+    const got = found.has(unfinishedKey) ? 'one that was not completed' : 'none';
     throw new BackupDamagedError(`expected a backup in ${source.description}, got ${got}; name another one`);
   }
   const manifest = readManifest(Buffer.concat(await Array.fromAsync(source.read(manifestKey))).toString('utf8'));
@@ -53,7 +53,7 @@ export async function checkBackup({ source, progress, signal }: RestoreDeps): Pr
   return manifest;
 }
 
-/** Errors: BackupRefusedError when it holds anything but what a restore that did not end has left. */
+/** @throws BackupRefusedError when the directory contains anything other than an unfinished restore */
 export async function checkEmpty(dataDir: string): Promise<void> {
   if (!existsSync(dataDir) || existsSync(restoreFile(dataDir))) return;
   const other = (await readdir(dataDir)).find((name) => !ofTheDisk.has(name));
@@ -63,7 +63,7 @@ export async function checkEmpty(dataDir: string): Promise<void> {
   );
 }
 
-/** Writes what `checkBackup` has read. Until `endRestore` no service starts in the directory. */
+/** Writes the backup that `checkBackup` has read. Until `endRestore` no service starts in the directory. */
 export async function writeRestored(deps: RestoreDeps, manifest: Manifest): Promise<void> {
   const { source, dataDir, progress, failpoint, signal } = deps;
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
@@ -85,7 +85,7 @@ export async function writeRestored(deps: RestoreDeps, manifest: Manifest): Prom
     } finally {
       await handle.close();
     }
-    // By the path in the backup: however the data directory is written (`./data`), its end is found.
+    // By the path in the backup, so that the loop ends however the data directory is spelled (`./data`).
     for (let dir = dirname(file.path); dir !== '.'; dir = dirname(dir)) dirs.add(join(dataDir, dir));
     failpoint('restore_file');
   });
@@ -96,7 +96,7 @@ export async function writeRestored(deps: RestoreDeps, manifest: Manifest): Prom
   for (const dir of dirs) await syncDirectory(dir);
 }
 
-/** The directory is one like any other from then on. */
+/** Makes the directory usable. */
 export async function endRestore(dataDir: string): Promise<void> {
   await rm(restoreFile(dataDir));
   await syncDirectory(dataDir);
@@ -107,7 +107,7 @@ async function syncDirectory(dir: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
-/** The bytes of a file; after the last one it throws BackupDamagedError when they were others than those that were written. */
+/** Yields the bytes of a file. @throws BackupDamagedError after the last one if they were altered */
 async function* checkedPieces(source: Staging, { path, bytes, sha256 }: BackupFile): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
   try {

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { linkTree } from '../../base/link-tree.ts';
 
-/** A store's files as they were at one moment; written out at leisure. */
+/** A store's files at one moment, to be written later. */
 export interface StoreSnapshot extends Disposable {
   copyTo(path: string): Promise<void>;
 }
@@ -16,30 +16,30 @@ export interface SnapshotDeps {
   readonly openMetadata: () => StoreSnapshot;
   readonly openLog: () => StoreSnapshot;
   readonly events: { gather(): void; settle(): void; finish(): void };
-  /** Directories below `dataDir` whose files are never changed in place, or only get longer. */
+  /** Directories below `dataDir` whose files are never changed in place except by appending. */
   readonly linkedDirs: readonly string[];
 }
 
-/** More than enough parts come while the first ones are linked. */
+/** Maximum of rounds: new parts appear while earlier ones are linked. */
 const gathersMax = 5;
-/** A service waits so long without anybody seeing it. */
+/** A pause of this length is not noticeable in a service. */
 const quickMs = 300;
 
 /**
- * Makes a copy of a data directory that a service could have left behind when it was killed, whether or not one works on it.
+ * Copies a data directory to a state that a killed service could have left behind, whether or not a service is running.
  *
- * The pipeline puts on record which range of the log it is about to insert, inserts it, and moves the cursor, both times in the
- * metadata store. So while nobody writes metadata:
+ * The pipeline records which range of the log it is about to insert, inserts it, and moves the cursor; the first and the last step
+ * write to the metadata store. So while no process writes metadata:
  *
- * - every range up to the cursor is in the event store, and beyond it only ranges that are on record: those that were begun;
- * - the log has every record beyond the cursor: what it drops lies behind cursors that were committed;
- * - rows of an import run are deleted only when that is on record, too.
+ * - every range up to the cursor is in the event store, and beyond it only recorded ranges in progress;
+ * - the log contains every record beyond the cursor: it only drops records behind committed cursors;
+ * - rows of an import run are deleted only after that has been recorded.
  *
- * A copy of the three whose moments all lie in there is one that a start repairs as after a crash: a range that was begun is read
- * again exactly so, and inserted under the same token. The log's moment needs no other order with the store's: ranges on record
+ * If the copies of all three stores are taken within that time, a start repairs them as after a crash: a range in progress is read
+ * again with the same end, and inserted under the same token. The order of log and event store does not matter: recorded ranges
  * were appended before.
  *
- * @returns for how long writers of metadata waited, ms
+ * @returns how long writers of metadata waited, ms
  */
 export async function takeSnapshot(deps: SnapshotDeps): Promise<number> {
   const { dataDir, to, events } = deps;
@@ -49,7 +49,7 @@ export async function takeSnapshot(deps: SnapshotDeps): Promise<number> {
     const begun = performance.now();
     const stores = { metadata: opened.use(deps.openMetadata()), log: opened.use(deps.openLog()) };
     events.settle();
-    // After the metadata: files are there before they are on record.
+    // After the metadata: files exist before they are recorded.
     for (const dir of deps.linkedDirs) linkTree(join(dataDir, dir), join(to, dir));
     return { ...stores, heldMs: performance.now() - begun };
   });
@@ -60,7 +60,7 @@ export async function takeSnapshot(deps: SnapshotDeps): Promise<number> {
   return heldMs;
 }
 
-/** Until so few are new that they are linked in no time. */
+/** Repeats until few enough parts are new to link them quickly. */
 function gatherMost(events: SnapshotDeps['events']): void {
   for (let gathers = 0; gathers < gathersMax; gathers++) {
     const begun = performance.now();

@@ -17,31 +17,32 @@ import {
   type Manifest,
 } from './manifest.ts';
 
-/** A backup cannot begin; nothing was changed. The message says what to do. */
+/** A backup cannot start; nothing was changed. The message states what to do. */
 export class BackupRefusedError extends Error {
   override name = 'BackupRefusedError';
 }
 
 export interface WriteBackupDeps {
   readonly target: Staging;
-  /** A data directory that nobody changes. */
+  /** A data directory that no process changes. */
   readonly from: string;
   readonly about: Pick<Manifest, 'id' | 'taken_at' | 'counts'>;
   readonly progress: BackupProgress;
   readonly failpoint: Failpoint;
-  /** Aborting ends it between two pieces of a file. */
+  /** Aborts between two chunks of a file. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Makes an empty place one of a backup that is not whole. What an earlier try left there goes. Errors: BackupRefusedError when
- * something else is there.
+ * Marks an empty place as an unfinished backup and removes the remains of an earlier attempt.
+ *
+ * @throws BackupRefusedError when the place contains anything else
  */
 export async function beginBackup(target: Staging, id: string): Promise<void> {
   const keys = (await target.list('')).map(({ key }) => key);
   if (keys.includes(manifestKey)) {
     throw new BackupRefusedError(
-      `expected an empty place, got ${target.description} with a whole backup; name another one`,
+      `expected an empty place, got ${target.description} with a complete backup; name another one`,
     );
   }
   const isOurs =
@@ -49,14 +50,14 @@ export async function beginBackup(target: Staging, id: string): Promise<void> {
   if (keys.length > 0 && !isOurs) {
     const [other = ''] = keys;
     throw new BackupRefusedError(
-      `expected an empty place, got ${target.description} with files of others (${other}); name another one`,
+      `expected an empty place, got ${target.description} with other files (${other}); name another one`,
     );
   }
   await target.write(unfinishedKey, [Buffer.from(`${JSON.stringify({ id })}\n`)]);
   await target.remove(filesPrefix);
 }
 
-/** Writes every file, and then what says that it is whole. Errors: those of the place. */
+/** Writes every file, and then the manifest, which completes the backup. */
 export async function writeBackup(deps: WriteBackupDeps): Promise<Manifest> {
   const { target, from, progress, failpoint, signal } = deps;
   const found = await contentOf(from);
@@ -85,7 +86,7 @@ export async function writeBackup(deps: WriteBackupDeps): Promise<Manifest> {
 
 async function* piecesOf(file: string, progress: BackupProgress, signal: AbortSignal): AsyncGenerator<Buffer> {
   for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20, signal })) {
-    // Sound: a stream of a file without an encoding gives buffers.
+    // Sound: a file stream without an encoding yields buffers.
     const piece = chunk as Buffer;
     progress.bytes(piece.length);
     yield piece;

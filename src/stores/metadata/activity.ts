@@ -2,7 +2,7 @@ import { newId } from '../../base/ids.ts';
 import type { ActivityChange, ActivityEntry, ActivityScope } from '../../wire/contract/activity.ts';
 import type { Queries } from './queries.ts';
 
-/** Who does something, for the log. */
+/** The author of a change, for the activity log. */
 export interface Actor {
   readonly organizationId: string;
   /** Null: the service itself. */
@@ -12,7 +12,7 @@ export interface Actor {
 }
 
 export interface NewActivity {
-  /** Null: an item of the whole organisation, in the log of each of its projects. */
+  /** Null: an item of the whole organisation, which appears in the log of each of its projects. */
   readonly projectId: number | null;
   readonly scope: ActivityScope;
   readonly itemId: string;
@@ -21,7 +21,7 @@ export interface NewActivity {
   readonly name: string;
   /** Secrets masked. */
   readonly changes: readonly ActivityChange[];
-  /** The item after the change (before it, for a deletion), as it may be shown. */
+  /** The item after the change (before it, for a deletion), without secrets. */
   readonly snapshot: unknown;
   /** ISO 8601 with microseconds. */
   readonly createdAt: string;
@@ -29,7 +29,7 @@ export interface NewActivity {
 
 const rowsPerInsert = 100;
 
-/** Call it in the transaction of the change itself. */
+/** Writes entries; call it in the transaction of the change. */
 export async function writeActivities(tx: Queries, actor: Actor, entries: readonly NewActivity[]): Promise<void> {
   for (let from = 0; from < entries.length; from += rowsPerInsert) {
     const rows = entries.slice(from, from + rowsPerInsert).map((entry) => ({
@@ -55,16 +55,16 @@ export async function writeActivities(tx: Queries, actor: Actor, entries: readon
 export interface ActivityFilter {
   readonly projectId: number;
   readonly organizationId: string;
-  /** Entries of users, keys and deleted projects too, which are those of the whole organisation. */
+  /** Whether to include entries of the organisation: users, keys and deleted projects. */
   readonly seesOrganization: boolean;
   readonly scope?: ActivityScope | undefined;
   readonly itemId?: string | undefined;
   readonly activity?: string | undefined;
   readonly userId?: number | undefined;
   readonly isSystem?: boolean | undefined;
-  /** ISO 8601 with microseconds: from this time on. */
+  /** Start time, inclusive, ISO 8601 with microseconds. */
   readonly after?: string | undefined;
-  /** Before this time. */
+  /** End time, exclusive. */
   readonly before?: string | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface ActivityCursor {
   readonly id: string;
 }
 
-/** Newest first: those after `cursor`, or after `offset` others. `count` is of all pages. */
+/** Lists entries newest first, after `cursor` or `offset`. `count` includes all pages. */
 export async function listActivity(
   db: Queries,
   filter: ActivityFilter,
@@ -100,7 +100,7 @@ export async function listActivity(
   return { count: Number(count), entries: rows.map(toEntry) };
 }
 
-/** One entry, with the item as it was after it. Undefined when this filter has none such. */
+/** Returns one entry with the item after the change; undefined if the filter does not match it. */
 export async function getActivity(
   db: Queries,
   filter: ActivityFilter,
@@ -110,7 +110,7 @@ export async function getActivity(
   return row && { ...toEntry(row), snapshot: JSON.parse(row.snapshot) as unknown };
 }
 
-/** The newest entry of a config that is not after `at` (ISO 8601 with microseconds). */
+/** Returns the newest entry of a config at or before `at` (ISO 8601 with microseconds). */
 export async function configActivityAt(
   db: Queries,
   of: { readonly projectId: number; readonly configId: number; readonly at: string },
@@ -129,7 +129,7 @@ export async function configActivityAt(
   return row === undefined ? undefined : { activity: row.activity, snapshot: JSON.parse(row.snapshot) as unknown };
 }
 
-/** Entries of a config with this activity, from `after` (ISO 8601 with microseconds) on. */
+/** Counts entries of a config with this activity from `after` (ISO 8601 with microseconds) on. */
 export async function countActivity(
   db: Queries,
   of: { readonly projectId: number; readonly configId: number; readonly activity: string; readonly after: string },
@@ -146,7 +146,7 @@ export async function countActivity(
   return Number(count);
 }
 
-/** Items that belong to a project each: looking for shared ones too would only cost. */
+/** Scopes whose items all belong to a project: searching for shared ones would be wasted work. */
 const ownScopes: ReadonlySet<ActivityScope> = new Set(['PluginConfig', 'ImportRun', 'DeadLetter']);
 
 function selectActivity(db: Queries, filter: ActivityFilter) {

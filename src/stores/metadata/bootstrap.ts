@@ -10,7 +10,7 @@ import { createLoginLink, hasValidSession } from './sessions.ts';
 import { createUser, firstAdmin } from './users.ts';
 
 export interface BootstrapOptions {
-  /** `phx_…`; gets every scope. */
+  /** `phx_…`; has every scope. */
   readonly personalApiKey?: string | undefined;
   /** `phc_…`; default: a random one. */
   readonly projectApiKey?: string | undefined;
@@ -21,14 +21,15 @@ export interface BootstrapOptions {
 export interface Bootstrapped {
   /** Whether the store was empty. */
   readonly created: boolean;
-  /** The one made; later the one with the given key, else the oldest; null when every project has been deleted. */
+  /** The new project; later the one with the given key, else the oldest; null if every project has been deleted. */
   readonly project: Project | null;
 }
 
 /**
- * Makes an empty store usable: organisation, user, project with its key and, if given, a personal key. On a store in use
- * it only adds a given personal key that is unknown. Of processes that start at once one makes it. Errors: a given key of
- * the wrong form.
+ * Initialises an empty store: organisation, user, project with its key and, if given, a personal key. In a store in use it only adds a
+ * given personal key that is unknown. Of processes that start at the same time, one initialises it.
+ *
+ * @throws if a given key has the wrong form
  */
 export async function bootstrap(db: Metadata, options: BootstrapOptions): Promise<Bootstrapped> {
   checkKeyForm('personal', 'phx_', options.personalApiKey);
@@ -58,9 +59,8 @@ async function createFirstRecords(tx: Queries, { projectApiKey, now }: Bootstrap
 }
 
 /**
- * The token of a console link for the first admin: when the store is new, and at later starts for as long as there is no
- * other way in, so that a first start whose greeting nobody saw was not the last chance. Undefined once somebody has a
- * session or a personal key that is valid.
+ * Returns the token of a console link for the first admin if the store is new, and at later starts while there is no other access, so
+ * that missing the output of the first start is harmless. Undefined once a valid session or personal key exists.
  */
 export async function firstLoginToken(
   db: Metadata,
@@ -99,7 +99,7 @@ function checkKeyForm(kind: 'personal' | 'project', prefix: 'phx_' | 'phc_', key
   if (key === undefined) return;
   const fault = keyFault(prefix, key);
   if (fault === undefined) return;
-  // The key itself is a secret, or nearly one: it is described, not shown.
+  // The key is a secret, or nearly one, so it is described and not shown.
   throw new Error(
     `expected the bootstrap ${kind} API key to be "${prefix}" and letters, digits, "_" or "-", ` +
       `${keyLengthMin} to ${keyLengthMax} characters in all, got one ${fault}; ` +

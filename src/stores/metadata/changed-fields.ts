@@ -2,7 +2,7 @@ import type { ActivityChange } from '../../wire/contract/activity.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The fields of a flat record that differ, as the activity log shows them. Undefined: it is not there yet, or any more. */
+/** Returns the differing fields of a flat record for the activity log. `undefined` means that the record does not exist. */
 export function changedFields(before: Fields | undefined, after: Fields | undefined): ActivityChange[] {
   const names = Object.keys({ ...before, ...after });
   return names.flatMap((field): ActivityChange[] => {

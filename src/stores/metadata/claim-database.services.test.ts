@@ -13,7 +13,7 @@ describeOnPostgres('one service per PostgreSQL database', ({ name, db, other, se
     expect(first.held()).toBe(true);
     const refused = claimDatabase(other, quick);
     await expect(refused).rejects.toThrow(DatabaseTakenError);
-    await expect(refused).rejects.toThrow('stop that one, or give this one a database of its own');
+    await expect(refused).rejects.toThrow('stop that one, or give this one a separate database');
     const waiting = claimDatabase(other, { ...quick, waitMsMax: 10_000 });
     await first.release();
     expect(first.held()).toBe(false);

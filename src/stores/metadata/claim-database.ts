@@ -4,26 +4,26 @@ import type { Log } from '../../server/telemetry/log.ts';
 import type { Metadata } from './database.ts';
 import type { Queries } from './queries.ts';
 
-/** Advisory lock of the service in a schema; any constant works that nothing else in the database takes. */
+/** Advisory lock of the service in a schema; any constant works that nothing else in the database uses. */
 const claimKey = sql`778120532, hashtext(current_schema())`;
 const claimWaitMsMax = 10_000;
 const retryMs = 250;
 const checkMs = 5_000;
-/** A database that stays away is said again this often, however often it is tried. */
-const sayAgainMs = 30_000;
+/** Interval for logging that the database is still unavailable, however often it is tried. */
+const logAgainMs = 30_000;
 
-/** Whether other processes may have the same claim: those of one cluster share the event log that the cursors speak of. */
+/** Whether other processes may share the claim: those of one cluster share the event log that the cursors refer to. */
 export type ClaimSharing = 'alone' | 'together';
 
-/** Another service works on the same database. */
+/** Another service uses the same database. */
 export class DatabaseTakenError extends Error {
   override name = 'DatabaseTakenError';
 }
 
 export interface DatabaseClaim {
-  /** False after the connection to the database was lost and before the claim is made again. */
+  /** False between the loss of the connection and the renewal of the claim. */
   held(): boolean;
-  /** Lets the next service have the database. */
+  /** Releases the database for the next service. */
   release(): Promise<void>;
 }
 
@@ -32,14 +32,16 @@ export interface ClaimDeps {
   readonly log: Log;
   /** How long to wait for a service that is stopping. Default 10 s. */
   readonly waitMsMax?: number;
-  /** How often to make sure that the claim still holds. Default 5 s. */
+  /** Interval for checking the claim. Default 5 s. */
   readonly checkMs?: number;
 }
 
 /**
- * Takes a PostgreSQL database for this service alone, or together with the other processes of its cluster, by an advisory lock
- * of the one or the other kind. The cursors in it speak of one event log: with a second log, each service would take the other's
- * cursor for its own and let go of events that are not stored. Errors: DatabaseTakenError; a database that cannot be reached.
+ * Claims a PostgreSQL database for this service alone, or together with the other processes of its cluster, by an exclusive or a shared
+ * advisory lock. Its cursors refer to one event log: with a second log, each service would mistake the other's cursor for its own
+ * and drop events that are not stored.
+ *
+ * @throws DatabaseTakenError, or an error if the database cannot be reached
  */
 export async function claimDatabase(db: Metadata, deps: ClaimDeps): Promise<DatabaseClaim> {
   const claim: Claim = { held: false, stop: new AbortController() };
@@ -60,7 +62,7 @@ interface Claim {
   readonly stop: AbortController;
 }
 
-/** Holds the claim until `stop`; after a lost connection it is made again. */
+/** Holds the claim until `stop` and renews it after a lost connection. */
 async function keepClaim(
   db: Metadata,
   deps: ClaimDeps,
@@ -88,8 +90,8 @@ async function keepClaim(
         return;
       }
       if (signal.aborted) return;
-      if (isLostNow || performance.now() - saidAt >= sayAgainMs) {
-        deps.log.error({ err: error }, 'the claim on the database was lost; trying to make it again');
+      if (isLostNow || performance.now() - saidAt >= logAgainMs) {
+        deps.log.error({ err: error }, 'database claim lost, retrying');
         saidAt = performance.now();
       }
       await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
@@ -108,11 +110,11 @@ const locks = {
 
 const taken: Readonly<Record<ClaimSharing, string>> = {
   alone:
-    'expected the database of DATABASE_URL for this service alone, got: one that another running Millrace uses; ' +
-    'stop that one, or give this one a database of its own',
+    'expected a database at DATABASE_URL that no other service uses, got one that another running Millrace uses; ' +
+    'stop that one, or give this one a separate database',
   together:
-    'expected the database of DATABASE_URL for the processes of a cluster, got: one that a running Millrace without ' +
-    'KAFKA_BROKERS uses; stop that one, or give the cluster a database of its own',
+    'expected a database at DATABASE_URL for the processes of a cluster, got one that a running Millrace without ' +
+    'KAFKA_BROKERS uses; stop that one, or give the cluster a separate database',
 };
 
 async function takeClaim(
@@ -121,7 +123,7 @@ async function takeClaim(
   waitMsMax: number,
   signal: AbortSignal,
 ): Promise<void> {
-  // So that the server soon notices when this machine is gone, which would otherwise hold the claim for hours.
+  // With keepalives the server soon notices when this machine fails, which would otherwise hold the claim for hours.
   await sql`select set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
     set_config('tcp_keepalives_count', '3', false)`.execute(connection);
   const giveUpAt = performance.now() + waitMsMax;
@@ -146,7 +148,7 @@ async function holdClaim(
   await sql`select ${locks[sharing].release}`.execute(connection);
 }
 
-/** Without the address, which may be confidential. */
+/** Omits the address, which may be confidential. */
 function notReached(cause: unknown): Error {
   const { code, message } = cause as NodeJS.ErrnoException;
   const reason = code !== undefined && /^E[A-Z]+$/.test(code) ? code : message;

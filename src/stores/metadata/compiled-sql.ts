@@ -2,13 +2,13 @@ import { CompiledQuery, type Compilable, type DialectAdapter } from 'kysely';
 import { assert } from '../../base/assert.ts';
 import type { Queries } from './queries.ts';
 
-/** Stands for the parameter of this number, while a query is built. */
+/** Represents the parameter with this number while a query is built. */
 type Place = number;
 
 /**
- * A query that is run again and again, whose text depends on nothing but the number of its parameters: it is built once for each
- * number, since to build one of a thousand parameters costs as much as to run it. `build` uses every place once, in order.
- * Parameters are passed on as they are: a text must hold no NUL.
+ * Compiles a frequent query whose text depends only on the number of its parameters: it is built once per number, since building one
+ * with a thousand parameters costs as much as running it. `build` must use every place once, in order. Parameters are passed
+ * unchanged: strings must not contain NUL.
  */
 export function compiledSql<Row>(build: (db: Queries, places: readonly Place[]) => Compilable<Row>) {
   const texts = new WeakMap<DialectAdapter, Map<number, string>>();
@@ -35,23 +35,23 @@ export function compiledSql<Row>(build: (db: Queries, places: readonly Place[]) 
   };
 }
 
-/** The places as texts. */
+/** Returns the places as strings. */
 export function textPlaces(places: readonly Place[]): readonly string[] {
-  // Sound: as of `placesOfRows`.
+  // Sound for the same reason as `placesOfRows`.
   return places as readonly unknown[] as readonly string[];
 }
 
-/** The places as rows, for an insert of many. */
+/** Returns the places as rows, for a multi-row insert. */
 export function placesOfRows<Row>(places: readonly Place[], columns: readonly (keyof Row)[]): Row[] {
   const rows: Row[] = [];
   for (let from = 0; from < places.length; from += columns.length) {
-    // Sound: what stands here is never sent, only its place counts.
+    // Sound: these values are never sent, only their places count.
     rows.push(Object.fromEntries(columns.map((column, at) => [column, places[from + at]])) as Row);
   }
   return rows;
 }
 
-/** What `placesOfRows` stands for; null where a row has nothing. */
+/** Returns the parameters for `placesOfRows`; null where a row has no value. */
 export function parametersOfRows<Row>(rows: readonly Row[], columns: readonly (keyof Row)[]): unknown[] {
   const parameters: unknown[] = [];
   for (const row of rows) for (const column of columns) parameters.push(row[column] ?? null);

@@ -3,8 +3,8 @@ import type { Queries } from './queries.ts';
 const onlyRow = 1;
 
 /**
- * Says that something changed which a running pipeline must see. Call it in the transaction of the change; such
- * transactions then follow one another. Returns the new revision.
+ * Records a change that a running pipeline must see. Call it in the transaction of the change, which serialises such
+ * transactions. Returns the new revision.
  */
 export async function bumpConfigRevision(db: Queries): Promise<number> {
   const { revision } = await db
@@ -16,7 +16,7 @@ export async function bumpConfigRevision(db: Queries): Promise<number> {
   return revision;
 }
 
-/** Cheap enough to ask every second. */
+/** Cheap enough to call every second. */
 export async function readConfigRevision(db: Queries): Promise<number> {
   const { revision } = await db
     .selectFrom('config_revisions')
@@ -26,7 +26,7 @@ export async function readConfigRevision(db: Queries): Promise<number> {
   return revision;
 }
 
-/** Waits for every other transaction that changes configuration; they then wait for this one. */
+/** Serialises this transaction with all others that change configuration. */
 export async function lockConfig(tx: Queries): Promise<void> {
   await tx
     .updateTable('config_revisions')

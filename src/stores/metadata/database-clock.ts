@@ -2,11 +2,11 @@ import { sql, type RawBuilder } from 'kysely';
 import { hasStoreAlone, type Queries } from './queries.ts';
 
 /**
- * The one clock that all processes on a store share: clocks of machines may be hours apart. What one process writes for another
- * to act on (leases, when a job is due, ticks of schedules) is told by it.
+ * The clock that all processes on a store share: clocks of machines may be hours apart. Times that one process writes for another
+ * (leases, due times of jobs, ticks of schedules) use it.
  *
- * The time is read before the statement that uses it. Late as that may run, it can then only give a shorter lease, and take
- * nothing whose lease had not ended.
+ * The time is read before the statement that uses it. If that runs late, it can only grant a shorter lease, and never claim anything
+ * whose lease had not ended.
  */
 export interface DatabaseClock {
   /** ms since the epoch. */
@@ -18,15 +18,15 @@ export function createDatabaseClock(db: Queries): DatabaseClock {
 }
 
 const sqliteNow = sql<number>`cast(unixepoch('now', 'subsec') * 1000 as integer)`;
-// Not the time of the transaction, which stands still while it waits for locks.
+// Not the time of the transaction, which does not advance while it waits for locks.
 const postgresNow = sql<number>`cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint)`;
 
-/** The time of the database within a statement, ms since the epoch. */
+/** Returns the database's time within a statement, ms since the epoch. */
 export function databaseTime(db: Queries): RawBuilder<number> {
   return hasStoreAlone(db) ? sqliteNow : postgresNow;
 }
 
-/** ms since the epoch by the clock of the database. */
+/** Returns the database's time, ms since the epoch. */
 export async function readDatabaseTime(db: Queries): Promise<number> {
   const { rows } = await sql<{ now: number }>`select ${databaseTime(db)} as now`.execute(db);
   const now = Number(rows[0]?.now);

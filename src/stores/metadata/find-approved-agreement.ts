@@ -5,7 +5,7 @@ export interface AgreementInForce {
   readonly eventsPerSecond: number;
 }
 
-/** The fastest approved agreement of a project. */
+/** Finds the fastest approved agreement of a project. */
 export async function findApprovedAgreement(db: Queries, projectId: number): Promise<AgreementInForce | undefined> {
   const row = await db
     .selectFrom('historical_migrations')

@@ -9,7 +9,7 @@ export interface StoredBudget {
   total: number;
 }
 
-/** When the total of a project was read from the event store, by the database's clock; undefined: never. */
+/** Returns the time since the total of a project was read from the event store, by the database's clock; undefined: never. */
 export async function totalAge(db: Metadata, projectId: number): Promise<number | undefined> {
   const row = await db
     .selectFrom('historical_budgets')
@@ -19,7 +19,7 @@ export async function totalAge(db: Metadata, projectId: number): Promise<number 
   return row === undefined ? undefined : (await readDatabaseTime(db)) - row.total_read_at;
 }
 
-/** What is stored by now; the first to say so makes the budget, full at the next speed it is asked for. */
+/** Records the stored total; the first call creates the budget, which is full at the next requested speed. */
 export async function writeTotal(db: Metadata, projectId: number, total: number): Promise<void> {
   const now = await readDatabaseTime(db);
   const row = { project_id: projectId, tokens: 0, per_second: 0, filled_at: now, total, total_read_at: now };
@@ -30,14 +30,14 @@ export async function writeTotal(db: Metadata, projectId: number, total: number)
     .execute();
 }
 
-/** Changes a budget while no other process does. Undefined: it has none. */
+/** Changes a budget while no other process does. Returns undefined if the project has none. */
 export async function changeBudget<T>(
   db: Metadata,
   projectId: number,
   change: (budget: StoredBudget, now: number) => T,
 ): Promise<T | undefined> {
   return db.transaction().execute(async (tx) => {
-    // A write, so that others wait: a read would let two of them take the same events.
+    // A write, so that others wait: after a read two of them could take the same events.
     const row = await tx
       .updateTable('historical_budgets')
       .set((eb) => ({ filled_at: eb.ref('filled_at') }))

@@ -1,6 +1,6 @@
 /**
- * What stays known of an import run that has loaded events, however many runs there are and after the run itself is removed: where
- * to, made of the records in which way, of which days, and marks by which its records are recognised.
+ * Remembers import runs that have loaded events, for any number of runs and after a run is removed: the target, the recipe that turned
+ * records into events, the days, and marks by which its records are recognised.
  */
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../../base/canonical-json.ts';
@@ -12,12 +12,12 @@ const rowsPerInsert = 500;
 /** A part of the source as its run staged it. */
 export interface MarkedPart {
   readonly key: string;
-  /** Undefined: the source does not say when it is the same. */
+  /** Undefined: the source cannot tell whether it is unchanged. */
   readonly identity: string | undefined;
   readonly segments: readonly { readonly records: number; readonly continued?: number; readonly sha256: string }[];
 }
 
-/** Records by mark: of pieces that were staged, and of parts as the source calls them. */
+/** Records by mark: of staged segments, and of parts by their key in the source. */
 export interface Marks {
   readonly pieces: ReadonlyMap<string, number>;
   readonly parts: ReadonlyMap<string, number>;
@@ -38,12 +38,12 @@ export function marksOf(parts: readonly MarkedPart[]): Marks {
   return { pieces, parts: sources };
 }
 
-/** Where the events of a run go to, and with whose key. Nothing of the key can be told from it. */
+/** Hashes the target of a run and its key, which cannot be recovered from the hash. */
 export function placeOf({ target }: { readonly target: object }, apiKey: string | undefined): string {
   return hash('sha256', canonicalJson({ target, apiKey }));
 }
 
-/** What decides which event a record becomes. Which records are taken does not belong to it. */
+/** Hashes everything that decides which event a record becomes, but not which records are selected. */
 export function recipeOf(options: {
   readonly format: string;
   readonly formatOptions: object;
@@ -56,10 +56,7 @@ export function recipeOf(options: {
   return hash('sha256', canonicalJson({ format, formatOptions, names, changes, transform: transform?.hash }));
 }
 
-/**
- * Puts on record that a run is about to load; once more when it does so again. A run without events leaves none. Migration 19
- * calls it, too: it knows no column that came later.
- */
+/** Records that a run is about to load, each time it does so. A run without events leaves no record. */
 export async function rememberLoad(tx: Queries, runId: string): Promise<void> {
   const [run, days] = await Promise.all([runOf(tx, runId), daysOf(tx, runId)]);
   if (run === undefined || days.first === null || days.last === null) return;
@@ -87,7 +84,7 @@ export async function rememberLoad(tx: Queries, runId: string): Promise<void> {
   await saveMarks(tx, { runId, projectId: project_id });
 }
 
-/** The same of a run of the command line, which stages its records where its command is: they leave no marks here. */
+/** Does the same for a run of the command line, which stages its records elsewhere and leaves no marks here. */
 export async function rememberReportedLoad(
   tx: Queries,
   runId: string,
@@ -147,7 +144,7 @@ async function saveMarks(
   }
 }
 
-/** A run that was removed: what it had loaded is stored all the same. */
+/** A removed run whose loaded events are still stored. */
 export interface RemovedRun {
   readonly id: string;
   readonly configId: number;
@@ -155,7 +152,7 @@ export interface RemovedRun {
   readonly removedAt: string;
 }
 
-/** Undefined: it is there, or was never of this project, or had loaded nothing. */
+/** Returns undefined if the run exists, never belonged to this project, or had loaded nothing. */
 export async function findRemovedRun(
   db: Queries,
   id: string,
@@ -171,7 +168,7 @@ export async function findRemovedRun(
   return { id: row.run_id, configId: row.config_id, removedAt: row.removed_at };
 }
 
-/** By id of each run of the project that may have loaded events: when it was created, µs since the epoch. */
+/** Returns, by id, the creation time (µs since the epoch) of each run of the project that may have loaded events. */
 export async function loadsOf(db: Queries, projectId: number): Promise<Readonly<Record<string, number>>> {
   const rows = await db
     .selectFrom('import_loads')
@@ -181,7 +178,7 @@ export async function loadsOf(db: Queries, projectId: number): Promise<Readonly<
   return Object.fromEntries(rows.map(({ run_id: id, created_at: at }) => [id, Date.parse(at) * 1000]));
 }
 
-/** The run is removed, and what it loaded stays. */
+/** Records that the run is removed while its events stay. */
 export async function rememberRemoval(
   tx: Queries,
   runId: string,
@@ -190,7 +187,7 @@ export async function rememberRemoval(
   await tx.updateTable('import_loads').set({ loaded, removed_at }).where('run_id', '=', runId).execute();
 }
 
-/** Nothing of the run is stored. */
+/** Removes the record of a run whose events are not stored any more. */
 export async function forgetLoad(tx: Queries, runId: string): Promise<void> {
   await tx.deleteFrom('import_load_marks').where('run_id', '=', runId).execute();
   await tx.deleteFrom('import_loads').where('run_id', '=', runId).execute();

@@ -1,7 +1,7 @@
 /**
- * Leases on rows that several workers share: one at a time takes a row, renews its lease while it works, and lets go of it. The
- * fence is the epoch (column `attempts`): every claim raises it and every write of the holder names it, so that who lost the row
- * changes nothing any more, however late.
+ * Leases on rows that several workers share: one worker at a time claims a row, renews its lease while it works, and releases it. The
+ * fence is the epoch (column `attempts`): every claim increases it and every write of the holder requires it, so that a worker that
+ * lost the row cannot change anything, however late.
  */
 import { setTimeout } from 'node:timers/promises';
 import { expressionBuilder, type Expression, type SqlBool } from 'kysely';
@@ -22,17 +22,17 @@ export interface Lease {
 const claimTriesMax = 20;
 const row = expressionBuilder<{ row: LeasedRow }, 'row'>();
 
-/** The condition on every write of a holder. On PostgreSQL the write locks the row until the transaction ends. */
+/** Returns the condition for every write of a holder. On PostgreSQL the write locks the row until the transaction ends. */
 export function isHeld({ id, epoch }: Lease): Expression<SqlBool> {
   return row.and([row('id', '=', id), row('state', '=', 'running'), row('attempts', '=', epoch)]);
 }
 
-/** Held by a worker that died. */
+/** Returns the condition for rows held by a worker that died. */
 export function isExpired(now: number): Expression<SqlBool> {
   return row.and([row('state', '=', 'running'), row('lease_until', '<', isoMicros(now))]);
 }
 
-/** The row is as it was when it was found, and nobody has taken it or renewed its lease since. */
+/** Returns the condition that no worker has claimed the row or renewed its lease since it was found. */
 export function isStill({ id, attempts, lease_until: until }: Omit<LeasedRow, 'state'>): Expression<SqlBool> {
   const unchanged =
     until === null
@@ -41,12 +41,12 @@ export function isStill({ id, attempts, lease_until: until }: Omit<LeasedRow, 's
   return row.and([row('id', '=', id), row('attempts', '=', attempts), unchanged]);
 }
 
-/** What a claim writes into a row. */
+/** Returns the columns that a claim writes. */
 export function claimed({ attempts }: Pick<LeasedRow, 'attempts'>, now: number, leaseMs: number) {
   return { state: 'running', attempts: attempts + 1, lease_until: isoMicros(now + leaseMs) } as const;
 }
 
-/** Others look at the same row; who comes second looks for the next one. Undefined: there is nothing to take. */
+/** Claims a row; if another worker is faster, tries the next one. Returns undefined if there is nothing to claim. */
 export async function claimNext<Found, Claim>(
   find: () => Promise<Found | undefined>,
   take: (found: Found) => Promise<Claim | undefined>,
@@ -62,18 +62,18 @@ export async function claimNext<Found, Claim>(
 
 export interface KeepLeaseDeps {
   readonly leaseMs: number;
-  /** Extends the lease, three times as often as needed. False: it is lost. */
+  /** Extends the lease, three times as often as needed. Resolves with false if it is lost. */
   readonly renew: () => Promise<boolean>;
-  /** Asked every `checkMs` in between: whether the lease still stands. */
+  /** Checks in between, every `checkMs`, whether the lease is still held. */
   readonly check?: { readonly checkMs: number; readonly isHeld: () => Promise<boolean> };
-  /** Without a renewal for so long it counts as lost; default: only when the store says so. */
+  /** Time without a renewal after which the lease counts as lost; default: only when the store reports it. */
   readonly lostAfterMs?: number;
   readonly onLost: () => void;
-  /** The first of failures in a row. */
+  /** Called for the first of consecutive failures. */
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Renews a lease until it is lost or the function that comes back is called, which waits for a renewal under way. */
+/** Renews a lease until it is lost or the returned function is called, which waits for a renewal in progress. */
 export function keepLease(deps: KeepLeaseDeps): () => Promise<void> {
   const { leaseMs, check, lostAfterMs = Infinity } = deps;
   const stop = new AbortController();

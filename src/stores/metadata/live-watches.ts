@@ -1,4 +1,4 @@
-/** The live stream between processes: who reads in which, and what others have seen for them. */
+/** The live stream between processes: the readers of each process, and what other processes have seen for them. */
 import { readDatabaseTime } from './database-clock.ts';
 import type { Metadata } from './database.ts';
 
@@ -9,7 +9,7 @@ export interface WatchRow {
   readonly watch: string;
 }
 
-/** Everybody who reads in a process, for as long as the lease. */
+/** Records the readers of a process for the duration of the lease. */
 export async function keepWatches(
   db: Metadata,
   processId: string,
@@ -30,7 +30,7 @@ export async function keepWatches(
   });
 }
 
-/** Who reads in other processes. */
+/** Lists the readers of other processes. */
 export async function listWatchesElsewhere(db: Metadata, processId: string): Promise<WatchRow[]> {
   const rows = await db.selectFrom('live_watches').selectAll().where('process_id', '!=', processId).execute();
   if (rows.length === 0) return [];
@@ -40,13 +40,13 @@ export async function listWatchesElsewhere(db: Metadata, processId: string): Pro
     .map(({ process_id: owner, watch_id: watchId, watch }) => ({ processId: owner, watchId, watch }));
 }
 
-/** For the readers of another process. */
+/** Posts sightings for the readers of another process. */
 export async function postSightings(db: Metadata, processId: string, sightings: string): Promise<void> {
   const seenAt = await readDatabaseTime(db);
   await db.insertInto('live_sightings').values({ process_id: processId, sightings, seen_at: seenAt }).execute();
 }
 
-/** What others have seen since the last time, oldest first; it is gone then. */
+/** Takes and removes what others have seen since the last call, oldest first. */
 export async function takeSightings(db: Metadata, processId: string): Promise<string[]> {
   const rows = await db
     .deleteFrom('live_sightings')
@@ -56,7 +56,7 @@ export async function takeSightings(db: Metadata, processId: string): Promise<st
   return rows.toSorted((one, other) => one.id - other.id).map(({ sightings }) => sightings);
 }
 
-/** What a process that died has left, or was not there any more to take. */
+/** Removes what a dead process has left or can no longer take. */
 export async function pruneLive(db: Metadata, olderThanMs: number): Promise<void> {
   const before = (await readDatabaseTime(db)) - olderThanMs;
   await db.deleteFrom('live_sightings').where('seen_at', '<', before).execute();

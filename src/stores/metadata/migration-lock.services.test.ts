@@ -20,7 +20,7 @@ describeOnPostgres('processes that migrate at once', (database) => {
         working -= 1;
       });
     await Promise.all([start(stores.db), start(stores.other)]);
-    expect([most, said]).toEqual([1, ['another process brings the stores up to date; waiting for it']]);
+    expect([most, said]).toEqual([1, ['waiting for another process to migrate the stores']]);
     const applied = await sql<{ version: number }>`select version from schema_version`.execute(stores.db);
     expect(applied.rows).toEqual([{ version: schemaVersion }]);
   });

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Log } from '../../server/telemetry/log.ts';
 import type { Dialect, Metadata } from './database.ts';
 
-/** Any constant works that nothing else in the database takes as an advisory lock. */
+/** Any constant works that nothing else in the database uses as an advisory lock. */
 const lockKey = sql`778120533, hashtext(current_schema())`;
 const retryMs = 200;
 
@@ -14,8 +14,8 @@ export interface MigrationLockDeps {
 }
 
 /**
- * Brings stores up to date while no other process does: the others wait, saying so in their log, and find it done. The lock belongs
- * to a connection of its own, so it ends with its process. Only on PostgreSQL; a file has one process.
+ * Migrates stores while no other process does: the others wait, which they log, and find the stores migrated. The lock belongs to a
+ * dedicated connection, so it ends with its process. PostgreSQL only; a file has one process.
  */
 export async function withMigrationLock<T>(
   { db, dialect, log }: MigrationLockDeps,
@@ -26,7 +26,7 @@ export async function withMigrationLock<T>(
     for (let tries = 0; ; tries += 1) {
       const taking = sql<{ taken: boolean }>`select pg_try_advisory_lock(${lockKey}) as taken`.execute(connection);
       if ((await taking).rows[0]?.taken === true) break;
-      if (tries === 0) log.info('another process brings the stores up to date; waiting for it');
+      if (tries === 0) log.info('waiting for another process to migrate the stores');
       await setTimeout(retryMs);
     }
     try {

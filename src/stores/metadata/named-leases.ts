@@ -1,6 +1,6 @@
 /**
- * Leases on what has no row of its own: the directory of a process, a file that is being uploaded, a chore that one process at a
- * time does. Times are the database's.
+ * Leases on things without a row: the directory of a process, a file that is being uploaded, a task that one process at a time does.
+ * Times are the database's.
  */
 import { isoMicros } from '../../base/clock.ts';
 import type { DatabaseClock } from './database-clock.ts';
@@ -11,11 +11,11 @@ import type { Queries } from './queries.ts';
 export interface NamedLease {
   /** Such as `upload 1/events.jsonl`. */
   readonly name: string;
-  /** Never used for anything else, also not by the same process later. */
+  /** Unique, and never reused by the same process. */
   readonly owner: string;
 }
 
-/** False: somebody else has it. `now` in ms, as in all that follow. */
+/** Returns false if another owner has the lease. `now` in ms, here and below. */
 export async function takeLease(
   db: Queries,
   { name, owner }: NamedLease,
@@ -39,7 +39,7 @@ export async function takeLease(
   return taken !== undefined;
 }
 
-/** False: it is lost. In a transaction nobody can take the lease until it ends. */
+/** Returns false if the lease is lost. In a transaction no other owner can take it until that ends. */
 export async function renewLease(
   db: Queries,
   { name, owner }: NamedLease,
@@ -59,7 +59,7 @@ export async function dropLease(db: Queries, { name, owner }: NamedLease): Promi
   await db.deleteFrom('named_leases').where('name', '=', name).where('owner', '=', owner).execute();
 }
 
-/** Of these names those that somebody holds. All leases that have run out are forgotten on the way. */
+/** Returns which of these names are held, and removes all expired leases. */
 export async function heldLeases(db: Queries, names: readonly string[], now: number): Promise<ReadonlySet<string>> {
   await db.deleteFrom('named_leases').where('lease_until', '<', isoMicros(now)).execute();
   if (names.length === 0) return new Set();
@@ -75,14 +75,14 @@ export interface HoldLeaseDeps {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Takes the lease and renews it until the function that comes back is called, which lets go of it. Undefined: another has it. */
+/** Takes the lease and renews it until the returned function releases it. Resolves with undefined if another owner has it. */
 export async function holdLease(deps: HoldLeaseDeps, lease: NamedLease): Promise<(() => Promise<void>) | undefined> {
   const { db, clock, leaseMs } = deps;
   if (!(await takeLease(db, lease, await clock.now(), leaseMs))) return undefined;
   const stop = keepLease({
     ...deps,
     renew: async () => renewLease(db, lease, await clock.now(), leaseMs),
-    // Somebody else may take it from then on.
+    // Another owner may take it from then on.
     lostAfterMs: leaseMs,
   });
   return async () => {

@@ -10,7 +10,7 @@ import { inTransaction, type Queries } from './queries.ts';
 /** Longest label, in characters. */
 export const keyLabelLengthMax = 40;
 
-/** A personal key as it may be shown; the key itself is only known when it is made. */
+/** A personal key as shown; the key itself is only known when it is created. */
 export interface PersonalApiKey {
   readonly id: string;
   readonly userId: number;
@@ -43,8 +43,7 @@ export interface NewPersonalApiKey {
 }
 
 /**
- * Errors: ApiError on `label` (blank, max_length) and `scopes` (required, invalid_input); a unique violation when the
- * value is taken.
+ * @throws ApiError for `label` (blank, max_length) and `scopes` (required, invalid_input); a unique violation when the value is taken
  */
 export async function createPersonalApiKey(db: Queries, input: NewPersonalApiKey, now: number): Promise<IssuedKey> {
   checkLabel(input.label);
@@ -95,7 +94,7 @@ export interface KeyHolder extends PersonalApiKey {
   readonly role: Role;
 }
 
-/** The key whose keyHash this is, expired or not (see hasExpired), with organisation and role of its user, who may come in. */
+/** Finds the key with this keyHash, expired or not (see hasExpired), with organisation and role of its active user. */
 export async function findPersonalApiKey(db: Queries, hash: string): Promise<KeyHolder | undefined> {
   const row = await db
     .selectFrom('personal_api_keys')
@@ -113,7 +112,7 @@ export function hasExpired(key: { readonly expiresAt: string | null }, now: numb
   return key.expiresAt !== null && Date.parse(key.expiresAt) <= now;
 }
 
-/** Gives the key a new value; the old one stops at once. Undefined when this user has no such key. */
+/** Gives the key a new value and invalidates the old one immediately. Returns undefined if this user has no such key. */
 export async function rollPersonalApiKey(
   db: Queries,
   userId: number,
@@ -142,7 +141,7 @@ export async function deletePersonalApiKey(db: Queries, userId: number, id: stri
   return row !== undefined;
 }
 
-/** Sets last_used_at by key id; a time before the one stored changes nothing. How often is the caller's business. */
+/** Sets last_used_at by key id; a time before the stored one changes nothing. The caller decides how often. */
 export async function touchKeys(db: Queries, lastUsedAt: ReadonlyMap<string, string>): Promise<void> {
   if (lastUsedAt.size === 0) return;
   // Sorted, so that two processes cannot deadlock.
@@ -181,7 +180,7 @@ function checkScopes(scopes: readonly string[]): asserts scopes is readonly Gran
   }
 }
 
-/** Enough to recognise a key by, too little to use it. */
+/** Shows enough of a key to recognise it, too little to use it. */
 function masked(value: string): string {
   return `${value.slice(0, 4)}...${value.slice(-4)}`;
 }

@@ -13,14 +13,15 @@ const numeric = 1700;
 export interface PostgresDeps {
   /** Default 10. */
   readonly connectionsMax?: number;
-  /** Called once for each connection that is lost; the pool opens a new one by itself. */
+  /** Called once for each lost connection; the pool opens a new one automatically. */
   readonly onConnectionLost?: (error: Error) => void;
 }
 
 /**
- * The metadata store in a PostgreSQL database. Connects with the first query.
- * `url`: postgres://user:password@host:port/database.
- * Errors: a URL of another form, without repeating it, since it holds a password.
+ * Opens the metadata store in a PostgreSQL database. Connects with the first query.
+ *
+ * @param url postgres://user:password@host:port/database
+ * @throws for a URL of another form, without repeating it, since it contains a password
  */
 export function openPostgres(url: string, deps: PostgresDeps = {}): Metadata {
   checkUrl(url);
@@ -32,8 +33,8 @@ export function openPostgres(url: string, deps: PostgresDeps = {}): Metadata {
     keepAlive: true,
     types: rowTypes,
   });
-  // Without a listener the loss of a connection would end the process: the pool listens while it is idle, nobody while a
-  // transaction has it between two queries.
+  // Without a listener the loss of a connection would end the process: the pool listens only while it is idle, and not while a
+  // transaction holds it between two queries.
   pool.on('connect', (client) => {
     let isReported = false;
     client.on('error', (error) => {
@@ -55,7 +56,7 @@ export function openPostgres(url: string, deps: PostgresDeps = {}): Metadata {
   });
 }
 
-/** PostgreSQL's text holds no NUL: it becomes U+FFFD, so that one odd id cannot stop the pipeline for good. */
+/** Replaces NUL, which PostgreSQL's text cannot contain, by U+FFFD, so that one invalid id cannot stop the pipeline permanently. */
 export class NulSafeCompiler extends PostgresQueryCompiler {
   protected override appendValue(parameter: unknown): void {
     super.appendValue(typeof parameter === 'string' ? parameter.replaceAll('\0', '\uFFFD') : parameter);
@@ -67,7 +68,7 @@ function checkUrl(url: string): void {
   throw new Error('expected DATABASE_URL to be like postgres://user:password@host:5432/database, got another form');
 }
 
-/** Per pool, not for every user of the driver: numbers as numbers, bytes as Uint8Array, as SQLite gives them. */
+/** Per pool, not for every user of the driver: numbers as numbers, bytes as Uint8Array, as in SQLite. */
 const rowTypes: CustomTypesConfig = {
   getTypeParser: (id, format) => {
     if (format === 'binary') return types.getTypeParser(id, format);

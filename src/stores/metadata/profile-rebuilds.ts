@@ -3,30 +3,29 @@ import type { Database } from './database.ts';
 import type { Queries } from './queries.ts';
 
 /**
- * Work for the pipeline, which holds persons and groups in memory and is the only one that writes them: make these anew from what
- * is stored.
+ * Work for the pipeline, which caches persons and groups and alone writes them: rebuild these from the stored events.
  *
  * | from      | to        | by                                          |
  * | --------- | --------- | ------------------------------------------- |
- * | –         | collected | somebody names, in pieces, whom it concerns |
- * | collected | due       | the same, once the events are out of store  |
+ * | –         | collected | the caller adds the affected keys           |
+ * | collected | due       | the caller, once the events are deleted     |
  * | due       | done      | the pipeline, when no key is left           |
  */
 export type RebuildState = 'collected' | 'due' | 'done';
 
-/** In the order in which they are done. */
+/** In the order of processing. */
 export const rebuildKinds = ['person', 'group', 'group_type'] as const;
 export type RebuildKind = (typeof rebuildKinds)[number];
 
-/** What came of it so far. */
+/** Results up to now. */
 export interface RebuildCounts {
-  /** Persons that were there, and those that are there now. */
+  /** Persons before and after the rebuild. */
   readonly persons_before: number;
   readonly persons_after: number;
   readonly groups_before: number;
   readonly groups_after: number;
   readonly group_types_removed: number;
-  /** Ids that stored events tie to so many others that only those of the same person were made anew with them. */
+  /** Ids that stored events tie to too many others: only those of the same person were rebuilt with them. */
   readonly ties_not_followed: number;
 }
 
@@ -43,17 +42,17 @@ export interface Rebuild {
   readonly id: string;
   readonly projectId: number;
   readonly state: RebuildState;
-  /** Of whoever asked for it. */
+  /** Belongs to the caller. */
   readonly detail: unknown;
   readonly counts: RebuildCounts;
-  /** By import run: when its events count as arrived, µs; of all others the time at which they were received. */
+  /** By import run: when its events count as arrived, µs; for all others their time of arrival counts. */
   readonly arrivals: Readonly<Record<string, number>>;
   readonly error: string;
 }
 
 const rowsPerInsert = 500;
 
-/** Begins one, unless it has begun. `now` in ms. */
+/** Starts a rebuild, unless it exists. `now` in ms. */
 export async function beginRebuild(
   db: Queries,
   { id, projectId, detail, now }: Pick<Rebuild, 'id' | 'projectId' | 'detail'> & { readonly now: number },
@@ -80,7 +79,7 @@ export async function findRebuild(db: Queries, id: string): Promise<Rebuild | un
   return row && toRebuild(row);
 }
 
-/** Those that the pipeline can work on, the oldest first. */
+/** Returns the rebuilds that the pipeline can process, oldest first. */
 export async function dueRebuilds(db: Queries): Promise<readonly Pick<Rebuild, 'id' | 'projectId'>[]> {
   const due: RebuildState = 'due';
   return await db
@@ -118,7 +117,7 @@ export async function saveRebuild(
   await db.updateTable('profile_rebuilds').set(set).where('id', '=', id).execute();
 }
 
-/** Names whom it concerns; a key that is known stays as it is. */
+/** Adds affected keys; existing ones stay unchanged. */
 export async function addRebuildKeys(
   db: Queries,
   { id, projectId }: Pick<Rebuild, 'id' | 'projectId'>,
@@ -140,7 +139,7 @@ export async function addRebuildKeys(
   }
 }
 
-/** Keys that are left, in their order. */
+/** Returns remaining keys, in order. */
 export async function rebuildKeys(db: Queries, id: string, kind: RebuildKind, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('profile_rebuild_keys')
@@ -165,7 +164,7 @@ export async function countRebuildKeys(db: Queries, id: string): Promise<Readonl
   return { person: of('person'), group: of('group'), group_type: of('group_type') };
 }
 
-/** These are done. Belongs into the transaction that writes what was made of them. */
+/** Removes finished keys. Belongs in the transaction that writes their results. */
 export async function removeRebuildKeys(
   tx: Queries,
   id: string,

@@ -17,9 +17,9 @@ export interface Project {
   readonly timezone: string;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** Slots that its events are spread over; 1: all of them are in one. */
+  /** Number of slots that its events are spread over; 1: all of them are in one. */
   readonly spread: number;
-  /** The most that it ever was: events may wait in so many slots, and above 1 persons and groups are shared between slots. */
+  /** The largest `spread` ever: events may wait in that many slots, and above 1 slots share persons and groups. */
   readonly spreadMax: number;
 }
 
@@ -32,7 +32,7 @@ export interface NewProject {
   readonly apiToken?: string;
 }
 
-/** A token that is taken throws a unique violation. */
+/** Throws a unique violation when the token is taken. */
 export async function createProject(db: Queries, input: NewProject, now: number): Promise<Project> {
   return inTransaction(db, async (tx) => {
     const row = await tx
@@ -64,7 +64,7 @@ export async function getProjectByToken(db: Queries, apiToken: string): Promise<
 }
 
 export interface ProjectFilter {
-  /** Default: of every organisation. */
+  /** Default: every organisation. */
   readonly organizationId?: string;
   /** Only these; null or absent: all. */
   readonly ids?: readonly number[] | null;
@@ -73,19 +73,19 @@ export interface ProjectFilter {
   readonly offset?: number;
 }
 
-/** A page of projects in id order, and how many there are on all pages. */
+/** Returns a page of projects in id order, and their number on all pages. */
 export async function listProjects(
   db: Queries,
   filter: ProjectFilter = {},
 ): Promise<{ count: number; projects: Project[] }> {
   const { organizationId, ids, limit, offset = 0 } = filter;
-  // An empty list of choices is not SQL.
+  // SQL has no empty list.
   if (ids?.length === 0) return { count: 0, projects: [] };
   let matching = db.selectFrom('projects');
   if (organizationId !== undefined) matching = matching.where('organization_id', '=', organizationId);
   if (ids) matching = matching.where('id', 'in', ids);
   const { count } = await matching.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
-  // SQLite knows no offset without a limit.
+  // SQLite does not support an offset without a limit.
   const rows = await matching
     .selectAll()
     .orderBy('id')
@@ -121,7 +121,7 @@ export async function updateProject(
   return row && toProject(row);
 }
 
-/** The old token stops at once. Undefined when there is no such project. */
+/** Rotates the token; the old one stops working immediately. Returns undefined if there is no such project. */
 export async function rotateProjectToken(db: Queries, id: number, now: number): Promise<Project | undefined> {
   return inTransaction(db, async (tx) => {
     const row = await tx
@@ -137,10 +137,10 @@ export async function rotateProjectToken(db: Queries, id: number, now: number): 
 }
 
 /**
- * Deletes the project and everything in this store that belongs to it: configs, attachments, jobs, persons, groups,
- * log. Stored events are not here. False when there is no such project. The project itself goes in the last transaction,
- * so that a deletion cut short can be called again. Whoever writes rows of a project beside it first makes sure, in the
- * same transaction, that the project is there and stays (see pipeline/window-projects.ts).
+ * Deletes the project and everything in this store that belongs to it: configs, attachments, jobs, persons, groups, log. Stored events
+ * are elsewhere. Returns false if there is no such project. The project itself is deleted in the last transaction, so that an
+ * interrupted deletion can be repeated. Concurrent writers of a project's rows first ensure, in the same transaction, that
+ * the project exists and stays (see pipeline/window-projects.ts).
  */
 export async function deleteProject(db: Queries, id: number): Promise<boolean> {
   if ((await getProject(db, id)) === undefined) return false;
@@ -148,7 +148,7 @@ export async function deleteProject(db: Queries, id: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     const deleted = await tx.deleteFrom('projects').where('id', '=', id).returning('id').executeTakeFirst();
     if (deleted === undefined) return false;
-    // The project first: from here on nobody adds rows. Then what the pipeline has written until now.
+    // The project first: from here on no rows are added. Then what the pipeline has written until now.
     await deleteProjectRows(tx, id);
     await bumpConfigRevision(tx);
     return true;
@@ -170,7 +170,7 @@ function toProject(row: Selectable<Database['projects']>): Project {
   };
 }
 
-/** Tables with rows of a project that no foreign key removes, and the column by which they are cut into pieces. */
+/** Tables with rows of a project that no foreign key removes, and the column by which they are deleted in chunks. */
 const tables = [
   ['activity_log', 'id'],
   ['dead_letter_replays', 'id'],
@@ -198,29 +198,29 @@ const tables = [
   ['sample_events', 'id'],
 ] as const satisfies readonly (readonly [table: keyof Database, key: string])[];
 
-/** Some 20 ms of SQLite's time, and worth a commit of their own: pieces of 2,000 took four times as long in all. */
-const rowsPerPiece = 10_000;
+/** About 20 ms of SQLite's time, and worth a separate commit: chunks of 2,000 took four times as long in total. */
+const rowsPerChunk = 10_000;
 
 /**
- * Deletes those rows. There may be millions: between pieces the thread does other work, and outside a transaction other
+ * Deletes those rows. There may be millions: between chunks the thread does other work, and outside a transaction other
  * writers get their turn.
  */
 export async function deleteProjectRows(db: Queries, projectId: number): Promise<void> {
   await rememberRuns(db, projectId, isoMicros(await readDatabaseTime(db)));
   for (const [table, key] of tables) {
-    while ((await deletePiece(db, table, key, projectId)) >= rowsPerPiece) await otherWork();
+    while ((await deletePiece(db, table, key, projectId)) >= rowsPerChunk) await otherWork();
   }
 }
 
 async function deletePiece(db: Queries, table: string, key: string, projectId: number): Promise<number> {
   const [from, column] = [sql.table(table), sql.ref(key)];
-  const piece = sql`select ${column} from ${from} where project_id = ${projectId} limit ${rowsPerPiece}`;
-  const deletion = sql`delete from ${from} where project_id = ${projectId} and ${column} in (${piece})`;
+  const chunk = sql`select ${column} from ${from} where project_id = ${projectId} limit ${rowsPerChunk}`;
+  const deletion = sql`delete from ${from} where project_id = ${projectId} and ${column} in (${chunk})`;
   const { numAffectedRows } = await deletion.execute(db);
   return Number(numAffectedRows ?? 0);
 }
 
-/** Their files lie outside of this store and are removed later (imports/run/remove-old-staging.ts). */
+/** Remembers runs whose files are outside of this store and are removed later (imports/run/remove-old-staging.ts). */
 async function rememberRuns(db: Queries, projectId: number, time: string): Promise<void> {
   await db
     .insertInto('import_leftovers')

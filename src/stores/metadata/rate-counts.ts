@@ -5,28 +5,28 @@ import type { Metadata } from './database.ts';
 export interface CallerCount {
   readonly caller: string;
   readonly windowMs: number;
-  /** To be added. */
+  /** Requests to add. */
   readonly more: number;
 }
 
 export interface CallerTotal {
   readonly caller: string;
   readonly windowMs: number;
-  /** Of all processes, in the window that runs now. */
+  /** Requests of all processes in the current window. */
   readonly used: number;
   readonly startedMsAgo: number;
 }
 
 const rowsPerQuery = 500;
 
-/** Adds what one process has counted, and tells what all of them have. A window starts anew once its time is over. */
+/** Adds the counts of one process and returns the sums of all. A window restarts when its time has ended. */
 export async function addCallerCounts(
   db: Metadata,
   scope: string,
   counts: readonly CallerCount[],
 ): Promise<CallerTotal[]> {
   const totals: CallerTotal[] = [];
-  // In one order everywhere, so that two processes never wait for each other's rows.
+  // All processes use the same order, so that two never wait for each other's rows.
   const sorted = counts.toSorted((a, b) => (a.caller < b.caller ? -1 : 1) || a.windowMs - b.windowMs);
   for (let from = 0; from < sorted.length; from += rowsPerQuery) {
     const now = await readDatabaseTime(db);
@@ -37,14 +37,14 @@ export async function addCallerCounts(
       started_at: now,
       used: more,
     }));
-    const isOver = sql<boolean>`rate_counts.started_at + rate_counts.window_ms <= excluded.started_at`;
+    const hasEnded = sql<boolean>`rate_counts.started_at + rate_counts.window_ms <= excluded.started_at`;
     const stored = await db
       .insertInto('rate_counts')
       .values(rows)
       .onConflict((conflict) =>
         conflict.columns(['scope', 'caller', 'window_ms']).doUpdateSet({
-          used: sql`case when ${isOver} then excluded.used else rate_counts.used + excluded.used end`,
-          started_at: sql`case when ${isOver} then excluded.started_at else rate_counts.started_at end`,
+          used: sql`case when ${hasEnded} then excluded.used else rate_counts.used + excluded.used end`,
+          started_at: sql`case when ${hasEnded} then excluded.started_at else rate_counts.started_at end`,
         }),
       )
       .returning(['caller', 'window_ms', 'used', 'started_at'])
@@ -61,7 +61,7 @@ export async function addCallerCounts(
   return totals;
 }
 
-/** Windows that have ended. */
+/** Removes windows that have ended. */
 export async function pruneCallerCounts(db: Metadata): Promise<void> {
   const now = await readDatabaseTime(db);
   await db

@@ -11,15 +11,15 @@ export interface RecordedChange {
   readonly itemId: string | number;
   readonly name: string;
   readonly activity: string;
-  /** The record as it may be shown; absent: it is new. */
+  /** The record before the change, without secrets; absent: it is new. */
   readonly before?: Fields | undefined;
-  /** Absent: it is gone. */
+  /** Absent: it was deleted. */
   readonly after?: Fields | undefined;
   /** ms since the epoch. */
   readonly now: number;
 }
 
-/** Writes what happened to a flat record into the activity log; to be called in the transaction of the change. */
+/** Writes the change of a flat record to the activity log; call it in the transaction of the change. */
 export async function recordChange(tx: Queries, actor: Actor, change: RecordedChange): Promise<void> {
   const { projectId, scope, itemId, name, activity, before, after, now } = change;
   const changes = changedFields(before, after);
@@ -29,7 +29,7 @@ export async function recordChange(tx: Queries, actor: Actor, change: RecordedCh
   ]);
 }
 
-/** Who works on the store itself, without having signed in anywhere. */
+/** Returns the actor for work on the store itself, without a signed-in user. */
 export function systemActor(organizationId: string): Actor {
   return { organizationId, userId: null, keyId: null, requestId: null };
 }

@@ -6,15 +6,15 @@ import { recordChange } from './record-change.ts';
 
 export interface KeyChange {
   readonly activity: 'created' | 'rolled' | 'deleted';
-  /** As it is now, or was last. */
+  /** The key after the change, or the deleted key. */
   readonly key: PersonalApiKey;
-  /** Of a key that was rolled. */
+  /** A rolled key before the change. */
   readonly before?: PersonalApiKey;
   /** ms since the epoch. */
   readonly now: number;
 }
 
-/** Writes what happened to a personal key into the activity log, in the transaction of the change. Never the value. */
+/** Writes the change of a personal key, never its value, to the activity log, in the transaction of the change. */
 export async function recordKey(tx: Queries, actor: Actor, { activity, key, before, now }: KeyChange): Promise<void> {
   const isGone = activity === 'deleted';
   const old = isGone ? key : before;

@@ -8,13 +8,13 @@ export interface ProjectChange {
   readonly activity: 'created' | 'updated' | 'token_reset' | 'deleted';
   /** Absent: new. */
   readonly before?: Project;
-  /** Absent: gone. */
+  /** Absent: deleted. */
   readonly after?: Project;
   /** ms since the epoch. */
   readonly now: number;
 }
 
-/** Writes what happened to a project into the activity log. That of a deletion is in the logs of the projects that are left. */
+/** Writes the change of a project to the activity log. A deletion appears in the logs of the remaining projects. */
 export async function recordProject(
   tx: Queries,
   actor: Actor,

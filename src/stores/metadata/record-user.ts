@@ -8,15 +8,15 @@ export interface UserChange {
   readonly user: User;
   /** Absent: new. */
   readonly before?: User;
-  /** Absent: gone. */
+  /** Absent: deleted. */
   readonly after?: User;
-  /** Instead of the word that the change suggests. */
+  /** Overrides the activity derived from the change. */
   readonly activity?: string;
   /** ms since the epoch. */
   readonly now: number;
 }
 
-/** Writes what happened to a user into the activity log, in the transaction of the change. */
+/** Writes the change of a user to the activity log, in the transaction of the change. */
 export async function recordUser(tx: Queries, actor: Actor, change: UserChange): Promise<void> {
   const { user, before, after, now } = change;
   const activity = change.activity ?? activityOf(before, after);
@@ -33,7 +33,7 @@ export async function recordUser(tx: Queries, actor: Actor, change: UserChange):
   });
 }
 
-/** Undefined: nothing happened. */
+/** Returns undefined if nothing changed. */
 function activityOf(before: User | undefined, after: User | undefined): string | undefined {
   if (before === undefined) return 'created';
   if (after === undefined) return 'deleted';

@@ -1,7 +1,7 @@
 import { readDatabaseTime } from './database-clock.ts';
 import type { Metadata } from './database.ts';
 
-/** What a process last said of itself. */
+/** The last report of a process. */
 export interface StoredReport {
   readonly id: string;
   readonly seenMsAgo: number;
@@ -24,12 +24,12 @@ export async function listReports(db: Metadata): Promise<StoredReport[]> {
   return rows.map(({ id, seen_at: seenAt, report }) => ({ id, seenMsAgo: Math.max(0, now - seenAt), report }));
 }
 
-/** Of one that stops. */
+/** Removes the report of a process that stops. */
 export async function removeReport(db: Metadata, id: string): Promise<void> {
   await db.deleteFrom('service_processes').where('id', '=', id).execute();
 }
 
-/** Of those that have been silent for so long. */
+/** Removes the reports of processes that have been silent for longer. */
 export async function pruneReports(db: Metadata, olderThanMs: number): Promise<void> {
   const before = (await readDatabaseTime(db)) - olderThanMs;
   await db.deleteFrom('service_processes').where('seen_at', '<', before).execute();

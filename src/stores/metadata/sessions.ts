@@ -4,7 +4,7 @@ import { keyHash, newId } from '../../base/ids.ts';
 import type { Role } from '../../wire/contract/roles.ts';
 import { inTransaction, type Queries } from './queries.ts';
 
-/** Of a link for whoever sits before the screen. */
+/** Lifetime of a link for immediate use. */
 export const loginLinkMs = 30 * 60_000;
 const sessionMs = 14 * 24 * 3_600_000;
 
@@ -15,7 +15,7 @@ interface Lifetime {
   readonly lifetimeMs?: number;
 }
 
-/** The token of a console link that works once, for 30 minutes unless said otherwise. */
+/** Creates the token of a console link that works once, for 30 minutes by default. */
 export async function createLoginLink(
   db: Queries,
   { userId, now, lifetimeMs = loginLinkMs }: Lifetime,
@@ -34,7 +34,7 @@ export async function createLoginLink(
   return token;
 }
 
-/** Spends the token: the id of its user, or undefined when it is unknown, spent or expired. Of two at once one wins. */
+/** Uses the token and returns the id of its user; undefined if it is unknown, used or expired. Of two concurrent uses one succeeds. */
 export async function useLoginLink(db: Queries, token: string, now: number): Promise<number | undefined> {
   const row = await db
     .updateTable('login_links')
@@ -47,14 +47,14 @@ export async function useLoginLink(db: Queries, token: string, now: number): Pro
   return row?.user_id;
 }
 
-/** Of an invitation, which may wait over a weekend. */
+/** Lifetime of an invitation, which may have to last a weekend. */
 export const invitationMs = 72 * 3_600_000;
 
 export interface Session {
   readonly id: string;
   readonly userId: number;
   readonly role: Role;
-  /** The personal key that it was opened with; null: opened by link. */
+  /** The personal key that opened the session; null: opened by a link. */
   readonly keyId: string | null;
   readonly organizationId: string;
   readonly expiresAt: string;
@@ -62,15 +62,15 @@ export interface Session {
 }
 
 interface NewSession extends Lifetime {
-  /** keyHash of the personal key that opens it: the session ends when the key is deleted or gets a new value. */
+  /** keyHash of the personal key that opens the session, which ends when the key is deleted or rolled. */
   readonly keyHash?: string;
-  /** `Firefox on Linux`; default: not known. */
+  /** `Firefox on Linux`; default: unknown. */
   readonly browser?: string;
-  /** Network address that signs in; default: not known. */
+  /** Network address of the sign-in; default: unknown. */
   readonly address?: string;
 }
 
-/** A console session of 14 days unless said otherwise; `value` belongs in the cookie and is not stored. */
+/** Creates a console session of 14 days by default; `value` belongs in the cookie and is not stored. */
 export async function createSession(
   db: Queries,
   { userId, now, lifetimeMs = sessionMs, keyHash: openedWith, browser = '', address = '' }: NewSession,
@@ -93,7 +93,7 @@ export async function createSession(
   return { value, expiresAt };
 }
 
-/** Undefined when there is no such session, or it or the key that opened it is no longer valid. */
+/** Returns undefined if there is no such session, or it or the key that opened it is not valid any more. */
 export async function findSession(db: Queries, value: string, now: number): Promise<Session | undefined> {
   const row = await validSessions(db, now)
     .select(['sessions.id', 'sessions.user_id', 'sessions.expires_at', 'sessions.last_used_at'])
@@ -112,7 +112,7 @@ export async function findSession(db: Queries, value: string, now: number): Prom
   };
 }
 
-/** A session as its user sees it in a list. */
+/** A session in its user's list. */
 export interface ListedSession {
   readonly id: string;
   readonly createdAt: string;
@@ -123,7 +123,7 @@ export interface ListedSession {
   readonly openedBy: 'link' | 'key';
 }
 
-/** The sessions of a user that still work, newest first. */
+/** Lists the valid sessions of a user, newest first. */
 export async function listSessions(db: Queries, userId: number, now: number): Promise<ListedSession[]> {
   const rows = await validSessions(db, now)
     .selectAll('sessions')
@@ -142,13 +142,13 @@ export async function listSessions(db: Queries, userId: number, now: number): Pr
   }));
 }
 
-/** Ends one session of a user, or all but `except`; how many they were. */
+/** Ends one session of a user, or all but `except`; returns their number. */
 export async function endSessions(
   db: Queries,
   userId: number,
   which: { readonly id: string } | { readonly except: string | undefined },
 ): Promise<number> {
-  // A link that was not opened yet would open a session again.
+  // An unused link could open a session again.
   if ('except' in which) await db.deleteFrom('login_links').where('user_id', '=', userId).execute();
   let query = db.deleteFrom('sessions').where('user_id', '=', userId);
   if ('id' in which) query = query.where('id', '=', which.id);
@@ -172,7 +172,7 @@ export async function hasValidSession(db: Queries, now: number): Promise<boolean
   return row !== undefined;
 }
 
-/** Of users who may come in. A key that was deleted or rolled is not found by its hash any more, whoever did it and whenever. */
+/** Selects sessions of active users. A deleted or rolled key is not found by its hash any more. */
 function validSessions(db: Queries, now: number) {
   return db
     .selectFrom('sessions')
@@ -194,12 +194,12 @@ function validSessions(db: Queries, now: number) {
     );
 }
 
-/** Signs out; unknown values are fine. */
+/** Signs out; unknown values are ignored. */
 export async function deleteSession(db: Queries, value: string): Promise<void> {
   await db.deleteFrom('sessions').where('id_hash', '=', keyHash(value)).execute();
 }
 
-/** Removes expired sessions and login links; to be called now and then. */
+/** Removes expired sessions and login links; call it periodically. */
 export async function deleteExpiredSessions(db: Queries, now: number): Promise<void> {
   await db.deleteFrom('sessions').where('expires_at', '<=', isoMicros(now)).execute();
   await db.deleteFrom('login_links').where('expires_at', '<=', isoMicros(now)).execute();

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { describeOnPostgres, emptied } from '../../../test/support/postgres-database.ts';
 import type { Metadata } from './database.ts';
 import { migrate } from './migrate.ts';
-import { claimSlots, makeSlots } from './slot-leases.ts';
+import { claimSlots, createSlots } from './slot-leases.ts';
 
 const slots = 4;
 const leaseMs = 300;
@@ -12,7 +12,7 @@ describeOnPostgres('leases of slots on PostgreSQL', (database) => {
   beforeEach(async () => {
     await emptied(database);
     await migrate(db, 'postgres');
-    await makeSlots(db, slots);
+    await createSlots(db, slots);
   });
 
   it('a worker that stands still while it takes slots keeps them from the others for about a lease', async () => {

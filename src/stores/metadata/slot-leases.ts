@@ -1,12 +1,12 @@
 /**
- * Leases of slots: workers of several processes share them. All times are the database's; a worker's own clock only tells it how
- * long ago it asked.
+ * Leases of slots, which workers of several processes share. All times are the database's; a worker only measures with its own clock
+ * how long ago it sent a request.
  *
- * | a slot is      | owner  | lease_until  | who may take it                |
+ * | a slot is      | owner  | lease_until  | who may claim it               |
  * | -------------- | ------ | ------------ | ------------------------------ |
- * | free           | null   | 0            | everybody                      |
- * | held           | worker | in future    | nobody                         |
- * | left behind    | worker | in the past  | everybody                      |
+ * | free           | null   | 0            | every worker                   |
+ * | held           | worker | in future    | none                           |
+ * | left behind    | worker | in the past  | every worker                   |
  */
 import { sql } from 'kysely';
 import { databaseTime } from './database-clock.ts';
@@ -14,7 +14,7 @@ import type { Metadata } from './database.ts';
 import { hasStoreAlone, type Queries } from './queries.ts';
 import { idleLimit, type SlotHold } from './slots.ts';
 
-/** The store was made for another number of slots. */
+/** The store was created for another number of slots. */
 export class SlotCountError extends Error {
   override name = 'SlotCountError';
 }
@@ -25,7 +25,7 @@ export interface LeaseOptions {
   readonly leaseMs: number;
 }
 
-/** Those who share the slots, and which of them a worker is, from 0. */
+/** The number of workers that share the slots, and the rank of a worker among them, from 0. */
 export interface Workers {
   readonly count: number;
   readonly rank: number;
@@ -34,20 +34,21 @@ export interface Workers {
 const lanes = ['live', 'historical'] as const;
 
 /**
- * Makes the slots of a new cluster, 0 … count - 1, each with cursors at the start of the log; a second time it changes nothing.
- * Errors: SlotCountError, when there are others.
+ * Creates the slots of a new cluster, 0 … count - 1, each with cursors at the start of the log; repeating it changes nothing.
+ *
+ * @throws SlotCountError when the store has another number of slots
  */
-export async function makeSlots(db: Metadata, count: number): Promise<void> {
+export async function createSlots(db: Metadata, count: number): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    // Several processes may start at once: the first one makes them.
+    // Several processes may start at the same time: the first one creates them.
     await tx.updateTable('slots').set({ slot: 0 }).where('slot', '=', 0).execute();
     const found = (await tx.selectFrom('slots').select('slot').execute()).length;
     if (found === count) return;
     if (found !== 1 || (await isBegun(tx))) {
       const instead =
         found === 1
-          ? 'the store is that of one machine; take it along with `millrace move`, or use an empty database'
-          : `the number is fixed when a cluster is made; set MILLRACE_SLOTS to ${found}`;
+          ? 'the store is that of one machine; move it with `millrace move`, or use an empty database'
+          : `the number is fixed when a cluster is created; set MILLRACE_SLOTS to ${found}`;
       throw new SlotCountError(`expected ${count} slots, got a store with ${found}: ${instead}`);
     }
     const rows = Array.from({ length: count - 1 }, (_, index) => index + 1);
@@ -60,13 +61,13 @@ export async function makeSlots(db: Metadata, count: number): Promise<void> {
   });
 }
 
-/** Whether anything of the log has been taken: then projects have their place in it. */
+/** Returns whether any record of the log was processed, which fixes the slots of projects. */
 async function isBegun(tx: Queries): Promise<boolean> {
   const cursors = await tx.selectFrom('log_cursors').select(['seq', 'pending']).execute();
   return cursors.some(({ seq, pending }) => seq > 0 || pending !== '[]');
 }
 
-/** Says that the worker is there, and counts those that are. Who has been away for a lease is counted no more. */
+/** Registers the worker and counts the registered ones. A worker that was silent for a lease is not counted. */
 export async function joinWorkers(db: Metadata, { owner, leaseMs }: LeaseOptions): Promise<Workers> {
   const now = databaseTime(db);
   const aliveUntil = sql<number>`${now} + ${leaseMs}`;
@@ -80,14 +81,14 @@ export async function joinWorkers(db: Metadata, { owner, leaseMs }: LeaseOptions
   return { count: ids.length, rank: ids.indexOf(owner) };
 }
 
-/** The worker goes; its slots are others' to take once they are released. */
+/** Unregisters the worker; others can claim its slots once they are released. */
 export async function leaveWorkers(db: Metadata, owner: string): Promise<void> {
   await db.deleteFrom('pipeline_workers').where('id', '=', owner).execute();
 }
 
 /**
- * Takes at most `limit` slots that nobody holds. One whose last worker is still within a transaction is passed over. Who stands still in
- * the middle of it keeps the slots from the others for no longer than its lease would.
+ * Claims at most `limit` free slots. A slot whose last worker is still in a transaction is skipped. A worker that hangs in the middle of
+ * a claim blocks the slots no longer than its lease would.
  */
 export async function claimSlots(
   db: Metadata,
@@ -111,7 +112,7 @@ export async function claimSlots(
   });
 }
 
-/** Renews every lease of the worker; returns what it holds now. What is missing is lost. */
+/** Renews every lease of the worker and returns the slots that it holds. Missing ones are lost. */
 export async function renewSlots(db: Metadata, { owner, leaseMs }: LeaseOptions): Promise<readonly SlotHold[]> {
   return await db
     .updateTable('slots')
@@ -121,7 +122,7 @@ export async function renewSlots(db: Metadata, { owner, leaseMs }: LeaseOptions)
     .execute();
 }
 
-/** Gives slots back before their leases are over. Their work must have ended. */
+/** Releases slots before their leases end. Their work must have ended. */
 export async function releaseSlots(db: Metadata, owner: string, slots: readonly number[]): Promise<void> {
   if (slots.length === 0) return;
   await db

@@ -1,31 +1,34 @@
 /**
- * The fence between workers of the pipeline. A slot is held by one worker at a time; every claim raises its epoch, and every
- * transaction of the holder reads the slot's row first. Who lost the slot, however late it notices, changes nothing any more.
+ * The fence between workers of the pipeline. A slot is held by one worker at a time; every claim increases its epoch, and every
+ * transaction of the holder reads the slot's row first. A worker that has lost the slot cannot change anything, however late it
+ * notices.
  */
 import { sql, type SelectQueryBuilder } from 'kysely';
 import type { Database, Metadata } from './database.ts';
 import { hasStoreAlone, type Queries } from './queries.ts';
 
-/** How long a slot stays with a worker that is not heard of any more, ms. */
+/** How long a slot stays with a silent worker, ms. */
 export const slotLeaseMs = 10_000;
 
-/** The right to write what follows from a slot of the event log. */
+/** The right to write the results of a slot of the event log. */
 export interface SlotHold {
   readonly slot: number;
-  /** Of the claim. */
+  /** Epoch of the claim. */
   readonly epoch: number;
-  /** For tests alone, to show what the fence prevents: every write goes through. */
+  /** For tests only, to show what the fence prevents: every write succeeds. */
   readonly unfenced?: true;
 }
 
-/** Somebody else has the slot now. Nothing of the transaction may be committed, and nothing else is to be tried. */
+/** Another worker has the slot. The transaction must not be committed, and nothing may be retried. */
 export class SlotLostError extends Error {
   override name = 'SlotLostError';
 }
 
 /**
- * Belongs first into every transaction that a slot's worker writes: until it ends nobody can take the slot, and what the
- * transaction reads is what the next worker will find. Errors: SlotLostError.
+ * Must come first in every writing transaction of a slot's worker: until it ends no other worker can claim the slot, and the next
+ * worker will find what the transaction reads.
+ *
+ * @throws SlotLostError
  */
 export async function holdSlot(tx: Queries, { slot, epoch, unfenced }: SlotHold): Promise<void> {
   if (unfenced === true) return;
@@ -34,26 +37,26 @@ export async function holdSlot(tx: Queries, { slot, epoch, unfenced }: SlotHold)
   if (found?.epoch === epoch) return;
   const now = found === undefined ? 'no such slot' : `epoch ${found.epoch}`;
   throw new SlotLostError(
-    `expected to hold slot ${slot} in epoch ${epoch}, got: ${now}; its next worker goes on with it`,
+    `expected to hold slot ${slot} in epoch ${epoch}, got: ${now}; another worker continues with it`,
   );
 }
 
 /**
- * On PostgreSQL a claim, which changes the epoch and with it a key (slots_by_epoch), waits for this lock, and this for a claim that
- * is under way; a renewal of the lease waits for nobody. A worker that stands still inside the transaction would keep the slot
- * from everybody: the server ends its connection instead.
+ * Locks the epoch. On PostgreSQL a claim, which changes the epoch and with it a key (slots_by_epoch), waits for this lock, and this for
+ * a claim in progress; a renewal of the lease waits for neither. A worker that hangs inside the transaction would block the slot for
+ * all others, so the server closes its connection.
  */
 function lockedEpoch(query: SelectQueryBuilder<Database, 'slots', { epoch: number }>) {
   return query.select(idleLimit(slotLeaseMs).as('limit')).forKeyShare();
 }
 
-/** To be selected in a transaction of PostgreSQL: for how long the server waits for the client inside it, ms. Then it lets go its locks. */
+/** Selected in a PostgreSQL transaction, limits how long the server waits for the client inside it, ms, before it releases its locks. */
 export function idleLimit(ms: number) {
   return sql`set_config('idle_in_transaction_session_timeout', ${String(ms)}, true)`;
 }
 
 /**
- * Takes a slot at once, whoever has it: for a log that one process owns by other means, which therefore has no lease to wait for
+ * Claims a slot immediately, whoever holds it: for a log that one process owns by other means, so that there is no lease to wait for
  * after a crash, and none to renew.
  */
 export async function seizeSlot(db: Metadata, slot: number, owner: string): Promise<SlotHold> {

@@ -5,15 +5,17 @@ import { databaseTime } from './database-clock.ts';
 import { getProject, type Project } from './projects.ts';
 import { hasStoreAlone, type Queries } from './queries.ts';
 
-/** Why a project cannot be spread so far; the message says what to change. */
+/** A project cannot be spread over that many slots; the message states what to change. */
 export class SpreadRefusedError extends Error {
   override name = 'SpreadRefusedError';
 }
 
 /**
- * Spreads the project over so many slots, from now on. Undefined when there is no such project. The lock waits for every window of the
- * project that is being committed, and lets none be committed that was computed before: from here on several slots may change its
- * persons and groups (pipeline/window-projects.ts). Errors: SpreadRefusedError.
+ * Spreads the project over `spread` slots from now on. Returns undefined if there is no such project. The lock waits for every window of
+ * the project that is being committed, and prevents the commit of windows computed before: from here on several slots may change its
+ * persons and groups (pipeline/window-projects.ts).
+ *
+ * @throws SpreadRefusedError
  */
 export async function spreadProject(
   tx: Queries,
@@ -25,7 +27,7 @@ export async function spreadProject(
   const before = await (hasStoreAlone(tx) ? query : query.forUpdate()).executeTakeFirst();
   if (before === undefined) return undefined;
   await refuseAboveSlots(tx, spread);
-  // Now nobody else changes configs until the transaction ends. Before the time is taken: it may have to wait.
+  // Locks configs until the transaction ends. Before the time is read, because it may have to wait.
   await bumpConfigRevision(tx);
   await tx
     .updateTable('projects')
@@ -42,7 +44,7 @@ export async function spreadProject(
   return await getProject(tx, id);
 }
 
-/** Over how many slots the project is spread; undefined when there is no such project. */
+/** Returns the number of slots that the project is spread over; undefined if there is no such project. */
 export async function readSpread(
   db: Queries,
   id: number,
@@ -67,8 +69,10 @@ async function refuseAboveSlots(tx: Queries, spread: number): Promise<void> {
 }
 
 /**
- * Refuses transformations that keep values between events, where the project is spread or ever was: what one slot has read another may
- * have changed. Belongs behind the change of the project or of its configs. Errors: SpreadRefusedError.
+ * Refuses transformations that keep values between events if the project is or ever was spread: another slot may have changed what one
+ * slot has read. Call it after the change of the project or of its configs.
+ *
+ * @throws SpreadRefusedError
  */
 export async function refuseKeeping(tx: Queries, projectId: number): Promise<void> {
   const rows = await tx
@@ -89,11 +93,11 @@ export async function refuseKeeping(tx: Queries, projectId: number): Promise<voi
   const names = keeping.map(({ id, name }) => `"${name}" (config ${id})`).join(', ');
   throw new SpreadRefusedError(
     `expected no transformation that keeps values between events (storage) in a project that is, or was, spread over several slots, ` +
-      `got: ${names}; several slots work on its events at once, and would keep different values`,
+      `got: ${names}; several slots process its events concurrently, and would keep different values`,
   );
 }
 
-/** Installed code is not understood, only searched: a plugin that names it may use it. */
+/** Returns whether installed code mentions storage: code is only searched, so a plugin that mentions it counts as using it. */
 function namesStorage(code: string): boolean {
   return /\bstorage\b/.test(code);
 }

@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 const sqliteBusy = 5;
 
 /**
- * Takes a file as a lock; undefined: another process, or another part of this one, has it. The system lets go of it when the
- * process ends, however it ends.
+ * Locks a file; returns undefined if another process, or another part of this one, has it. The system releases the lock when the
+ * process ends in any way.
  */
 export function takeFileLock(path: string): Disposable | undefined {
   const file = new DatabaseSync(path, { timeout: 0 });

@@ -18,17 +18,17 @@ import type { StoreVersion } from './store-version.ts';
 import { createWriteLock, type Release } from './write-lock.ts';
 
 /**
- * Statements kept prepared per handle, and their SQL in all; the least recently used goes first. A prepared statement
- * takes some ten times the memory of its text, which counts for inserts of thousands of rows.
+ * Limits of prepared statements per handle and of their total SQL; the least recently used is evicted first. A prepared statement
+ * takes about ten times the memory of its text, which matters for inserts of thousands of rows.
  */
 const statementsMax = 500;
 const statementCharsMax = 1_000_000;
 const sqliteBusy = 5;
-/** Memory that the pages of the writer may take. */
+/** Page cache of the writer. */
 const cacheKibibytes = 64 * 1024;
-/** The same of a reader: a page of a hundred events and their persons lies on some 800 pages, which do not fit into the default of 2 MB. */
+/** Page cache of a reader: a list of a hundred events and their persons touches about 800 pages, more than the default of 2 MB. */
 const readerCacheKibibytes = 8 * 1024;
-/** Pages of 4 KiB in the WAL before they are folded into the file: of several windows together, since they change many of the same ones. */
+/** Pages of 4 KiB in the WAL before a checkpoint: of several windows together, since they change many of the same pages. */
 const pagesPerCheckpoint = 32_768;
 
 export interface SqliteOptions {
@@ -39,12 +39,12 @@ export interface SqliteOptions {
 }
 
 /**
- * The metadata store in one SQLite file, which several threads and processes may open at once.
+ * Opens the metadata store in one SQLite file, which several threads and processes may open concurrently.
  *
- * Reads outside a transaction use a read-only handle and wait for nobody (WAL). Writes and transactions take turns on
- * one writer handle. SQLite's own waiting would block the thread, so it is off: a busy file is tried again,
- * asynchronously, for a while. Opening is lazy: a file that cannot be opened fails the first query. `:memory:` is not
- * possible, since the two handles would see different databases.
+ * Reads outside a transaction use a read-only handle and never wait (WAL). Writes and transactions take turns on one writer handle.
+ * SQLite's own waiting would block the thread, so it is off: a busy file is retried asynchronously for a limited time. Opening is
+ * lazy: a file that cannot be opened fails the first query. `:memory:` is not possible, since the two handles would see different
+ * databases.
  */
 export function openSqlite(file: string, options: SqliteOptions = {}): Metadata {
   const driver = new SqliteDriver(file, options);
@@ -70,7 +70,7 @@ class SharedSqliteAdapter extends SqliteAdapter implements StoreVersion {
     return this.#driver.version();
   }
 
-  /** Kysely would otherwise let everything wait while a transaction is open, reads included. */
+  /** Otherwise Kysely would block everything, including reads, while a transaction is open. */
   override get supportsMultipleConnections(): boolean {
     return true;
   }
@@ -104,7 +104,7 @@ class SqliteDriver implements Driver {
     );
   }
 
-  /** Another number after every commit, whoever made it: the reader makes none. Undefined: it cannot be told just now. */
+  /** Changes with every commit, since the reader never commits. Undefined if it cannot be read at present. */
   version(): number | undefined {
     try {
       return this.#reader?.version();
@@ -165,7 +165,7 @@ class SqliteConnection implements DatabaseConnection {
   async begin(): Promise<void> {
     const release = await this.#acquireLock();
     try {
-      // IMMEDIATE takes the file's write lock at once: a transaction never fails half-way because another one wrote.
+      // IMMEDIATE takes the file's write lock first: a transaction never fails half-way because another one wrote.
       await this.#whenFree(() => this.#handles.writer.exec('begin immediate'));
     } catch (error) {
       release();
@@ -183,7 +183,7 @@ class SqliteConnection implements DatabaseConnection {
   rollback(): void {
     if (this.#release === undefined) return;
     try {
-      // SQLite has rolled back by itself after some errors, such as a full disk.
+      // SQLite has already rolled back after some errors, such as a full disk.
       if (this.#handles.writer.inTransaction()) this.#handles.writer.exec('rollback');
     } finally {
       this.#endTransaction();
@@ -205,7 +205,7 @@ class SqliteConnection implements DatabaseConnection {
     }
   }
 
-  /** On a handle of its own: an open stream on the shared reader would hold every other read to its old snapshot. */
+  /** Uses a separate handle: an open stream on the shared reader would keep every other read on its old snapshot. */
   async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
     const ownHandle = this.#release === undefined ? await this.#whenFree(this.#handles.openReader) : undefined;
     try {
@@ -247,7 +247,7 @@ class Handle {
     if (this.#db.isOpen) this.#db.close();
   }
 
-  /** Another number when another handle has committed since. */
+  /** Changes when another handle has committed. */
   version(): number {
     this.#version ??= this.#db.prepare('pragma data_version');
     return Number(this.#version.get()?.['data_version']);
@@ -301,7 +301,7 @@ class Handle {
 
 async function openWriter(file: string, whenFree: WhenFree): Promise<Handle> {
   try {
-    // The file holds plugin secrets: only its owner may read it. SQLite gives its side files the same mode.
+    // The file contains plugin secrets: only its owner may read it. SQLite gives its side files the same mode.
     closeSync(openSync(file, 'a', 0o600));
     const handle = new Handle(new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: true }));
     await whenFree(() => handle.exec('pragma journal_mode = wal'));
@@ -334,13 +334,13 @@ type WhenFree = <T>(attempt: () => T) => Promise<T>;
 
 /** Runs `attempt` again, with pauses, while another thread or process holds the file. */
 async function retryBusy<T>(attempt: () => T, busyWaitMsMax: number): Promise<T> {
-  const giveUpAt = performance.now() + busyWaitMsMax;
+  const deadline = performance.now() + busyWaitMsMax;
   for (let tries = 0; ; tries += 1) {
     try {
       return attempt();
     } catch (error) {
       if (!isBusy(error)) throw error;
-      if (performance.now() > giveUpAt) {
+      if (performance.now() > deadline) {
         throw new Error(
           `expected the metadata file to be free within ${busyWaitMsMax} ms, got: still locked; ` +
             'another process holds a write transaction open',

@@ -1,6 +1,6 @@
 /**
- * The metadata store could not be read in the middle of other work. Nothing is said of what was worked on: it is neither at fault nor
- * to be left out, and is done again once the store is back.
+ * The metadata store could not be read during other work. The work itself is not at fault and must not be skipped: it is repeated once
+ * the store is available.
  */
 export class MetadataUnreadError extends Error {
   override name = 'MetadataUnreadError';

@@ -1,15 +1,15 @@
 import { isoMicros } from '../../base/clock.ts';
 import type { Queries } from './queries.ts';
 
-/** What is known of a user beside the record. */
+/** Facts about a user in addition to the record. */
 export interface UserFacts {
   readonly sessions: number;
   readonly keys: number;
-  /** Of sessions and keys that there are; null: never. */
+  /** Last use of the existing sessions and keys; null: never. */
   readonly lastSeenAt: string | null;
 }
 
-/** Facts by user id; users without any are absent. */
+/** Returns facts by user id; users without any are absent. */
 export async function userFacts(db: Queries, organizationId: string, now: number): Promise<Map<number, UserFacts>> {
   const sessions = await db
     .selectFrom('sessions as s')

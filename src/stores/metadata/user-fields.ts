@@ -1,6 +1,6 @@
 import type { User } from './users.ts';
 
-/** What API and command line both say of a user, by its names on the wire. */
+/** Returns the fields of a user that API and command line share, with their names on the wire. */
 export function userFields(user: User) {
   return {
     id: user.id,

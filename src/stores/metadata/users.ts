@@ -13,7 +13,7 @@ export interface User {
   readonly email: string;
   readonly role: Role;
   readonly createdAt: string;
-  /** Shut out since: neither sessions nor keys of the user work. Null: may come in. */
+  /** Since when the user is deactivated: neither sessions nor keys work. Null: active. */
   readonly deactivatedAt: string | null;
 }
 
@@ -24,7 +24,7 @@ export interface NewUser {
   readonly role: Role;
 }
 
-/** Within an organisation people are told apart by their address. */
+/** Within an organisation users are identified by their address. */
 export class EmailTakenError extends Error {
   override name = 'EmailTakenError';
 
@@ -33,7 +33,7 @@ export class EmailTakenError extends Error {
   }
 }
 
-/** To be called in a transaction, as `createUser` for people who are invited. Errors: EmailTakenError. */
+/** Adds an invited user; call it in a transaction. @throws EmailTakenError */
 export async function addUser(tx: Queries, input: NewUser, now: number): Promise<User> {
   await lockUsers(tx, input.organizationId);
   await checkEmailFree(tx, input.organizationId, input.email);
@@ -61,7 +61,7 @@ export async function getUser(db: Queries, id: number): Promise<User | undefined
   return row && toUser(row);
 }
 
-/** Every user, of one organisation if given; oldest first. */
+/** Lists the users, of one organisation if given; oldest first. */
 export async function listUsers(db: Queries, organizationId?: string): Promise<User[]> {
   const rows = await db
     .selectFrom('users')
@@ -72,7 +72,7 @@ export async function listUsers(db: Queries, organizationId?: string): Promise<U
   return rows.map(toUser);
 }
 
-/** The oldest admin that may come in, of one organisation if given. There is one: see `changeUser`. */
+/** Returns the oldest active admin, of one organisation if given. There always is one: see `changeUser`. */
 export async function firstAdmin(db: Queries, organizationId?: string): Promise<User | undefined> {
   return (await listUsers(db, organizationId)).find(isActiveAdmin);
 }
@@ -81,22 +81,24 @@ export interface UserChanges {
   readonly firstName?: string;
   readonly email?: string;
   readonly role?: Role;
-  /** ISO 8601 UTC with microseconds; null: let in again. */
+  /** ISO 8601 UTC with microseconds; null: activate again. */
   readonly deactivatedAt?: string | null;
 }
 
-/** Without an admin nobody could let anybody in. */
+/** Without an admin no user could be managed. */
 export class LastAdminError extends Error {
   override name = 'LastAdminError';
 
   constructor() {
-    super('expected another admin who may come in, got none: the organisation would have nobody to manage it');
+    super('expected another active admin, got none: the organisation would have no user to manage it');
   }
 }
 
 /**
- * To be called in a transaction. A user that is shut out is signed out; the keys stay, and work again when the user is let
- * in. Undefined when the organisation has no such user. Errors: LastAdminError, EmailTakenError.
+ * Changes a user; call it in a transaction. A deactivated user is signed out; the keys stay, and work again after reactivation. Returns
+ * undefined if the organisation has no such user.
+ *
+ * @throws LastAdminError, EmailTakenError
  */
 export async function changeUser(
   tx: Queries,
@@ -109,7 +111,7 @@ export async function changeUser(
   const row = await tx
     .updateTable('users')
     .set({
-      // Something is always set: no change at all is no SQL.
+      // Always sets a column, because SQL has no empty update.
       organization_id: organizationId,
       ...(firstName !== undefined && { first_name: firstName }),
       ...(email !== undefined && { email }),
@@ -127,8 +129,10 @@ export async function changeUser(
 }
 
 /**
- * To be called in a transaction. Sessions, links and keys go with the user; the activity log keeps the name. The user that
- * was, or undefined when the organisation has none such. Errors: LastAdminError.
+ * Deletes a user with its sessions, links and keys; call it in a transaction. The activity log keeps the name. Returns the deleted user,
+ * or undefined if the organisation has no such user.
+ *
+ * @throws LastAdminError
  */
 export async function deleteUser(tx: Queries, organizationId: string, id: number): Promise<User | undefined> {
   await lockUsers(tx, organizationId);
@@ -145,7 +149,7 @@ export async function deleteUser(tx: Queries, organizationId: string, id: number
   return toUser(row);
 }
 
-/** Two admins who remove each other at once must not both succeed. */
+/** Prevents that two admins remove each other concurrently. */
 async function lockUsers(tx: Queries, organizationId: string): Promise<void> {
   const own = tx.updateTable('users').set((eb) => ({ email: eb.ref('email') }));
   await own.where('organization_id', '=', organizationId).execute();

@@ -1,8 +1,8 @@
-/** Gives the lock back; calling it again does nothing. */
+/** Releases the lock; calling it again does nothing. */
 export type Release = () => void;
 
 export interface WriteLock {
-  /** Waits in line for the lock. Rejects after `waitMsMax`. */
+  /** Queues for the lock. Rejects after `waitMsMax`. */
   acquire(waitMsMax: number): Promise<Release>;
 }
 
@@ -11,7 +11,7 @@ interface Waiter {
   readonly timer: NodeJS.Timeout;
 }
 
-/** A lock within this thread: first come, first served. */
+/** Creates a lock within this thread: first come, first served. */
 export function createWriteLock(): WriteLock {
   let held = false;
   const waiters: Waiter[] = [];

@@ -5,17 +5,17 @@ import type { Queries } from '../metadata/queries.ts';
 import type { MoveProgress } from './move-progress.ts';
 import { areEqual, TotalsOfRows, type Row, type TableTotals } from './table-totals.ts';
 
-/** What says which log is read by whom, and how far: the other side has a log of its own. */
+/** State of the log's readers: the target has its own log. */
 const ofTheLog = new Set(['slots', 'log_cursors', 'pipeline_workers']);
-/** What running processes say of themselves. */
+/** State of running processes. */
 const ofProcesses = new Set(['service_processes', 'live_watches', 'live_sightings', 'named_leases']);
 /** Files that are not moved. */
 const ofFiles = new Set(['import_uploads', 'import_upload_pieces']);
-/** Of the store itself. */
+/** State of the store itself. */
 const ofTheStore = new Set(['schema_version', 'move_from']);
 
 const rowsPerInsert = 500;
-/** PostgreSQL takes no more in one statement. */
+/** PostgreSQL's limit per statement. */
 const parametersMax = 60_000;
 const rowsPerFetch = 1000;
 
@@ -26,16 +26,16 @@ export interface CopyTablesDeps {
   readonly to: Metadata;
   readonly failpoint: Failpoint;
   readonly progress: MoveProgress;
-  /** Puts on record that a table is copied and compared. */
+  /** Records that a table is copied and compared. */
   readonly done: (table: string, totals: TableTotals) => void;
 }
 
-/** The copy of a table has other rows than the table; nothing of it is kept. */
+/** The copy of a table differs from the table, and was discarded. */
 export class TableDiffersError extends Error {
   override name = 'TableDiffersError';
 }
 
-/** Every table but those of the log, each whole in one transaction, those that others refer to first. `known`: done before. */
+/** Copies every table except those of the log, each in one transaction, referenced tables first. `known` was copied before. */
 export async function copyTables(deps: CopyTablesDeps, known: Readonly<Record<string, TableTotals>>): Promise<void> {
   const names = await tablesInOrder(deps.from);
   for (const [at, name] of names.entries()) {
@@ -48,7 +48,7 @@ export async function copyTables(deps: CopyTablesDeps, known: Readonly<Record<st
   }
 }
 
-/** Tables that others refer to come before those. */
+/** Returns the tables with referenced ones first. */
 async function tablesInOrder(db: Metadata): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`select name from sqlite_master
     where type = 'table' and name not like 'sqlite_%' order by name`.execute(db);
@@ -75,7 +75,7 @@ async function tablesInOrder(db: Metadata): Promise<string[]> {
 
 async function copyTable({ from, to, failpoint, progress }: CopyTablesDeps, name: string): Promise<TableTotals> {
   return to.transaction().execute(async (tx) => {
-    // What a first start puts in, and what a try that broke off after its commit left.
+    // Rows of a first start, and of an attempt that was interrupted after its commit.
     await sql`delete from ${sql.table(name)}`.execute(tx);
     const read = new TotalsOfRows();
     let rows: Row[] = [];
@@ -95,7 +95,7 @@ async function copyTable({ from, to, failpoint, progress }: CopyTablesDeps, name
     if (areEqual(read.totals(), written)) return written;
     const shown = ({ rows: count, checksum }: TableTotals): string => `${count} rows, checksum ${checksum}`;
     throw new TableDiffersError(
-      `expected the copy of the table ${name} to have ${shown(read.totals())}, got ${shown(written)}; nothing of it is kept`,
+      `expected the copy of the table ${name} to have ${shown(read.totals())}, got ${shown(written)}; the copy was discarded`,
     );
   });
 }
@@ -122,19 +122,19 @@ async function insertRows(tx: Queries, name: string, rows: readonly Row[]): Prom
   }
 }
 
-/** The last number that the table handed out; undefined: it hands out none. */
+/** Returns the last id that the table generated; undefined if it generates none. */
 async function lastId(db: Metadata, name: string): Promise<number | undefined> {
   const { rows } = await sql<{ seq: number }>`select seq from sqlite_sequence where name = ${name}`.execute(db);
   return rows[0]?.seq;
 }
 
-/** Numbers of rows that are gone are not given to others. */
+/** Continues the ids, so that those of deleted rows are not reused. */
 async function continueIds(tx: Queries, name: string, last: number | undefined): Promise<void> {
   if (last === undefined || last === 0) return;
   await sql`select setval(pg_get_serial_sequence(${name}, 'id'), ${last})`.execute(tx);
 }
 
-/** Of what lies in the target, read back. */
+/** Computes the totals of the target's rows. */
 async function totalsOf(tx: Queries, name: string): Promise<TableTotals> {
   const totals = new TotalsOfRows();
   await sql`declare move_rows no scroll cursor for select * from ${sql.table(name)}`.execute(tx);

@@ -1,13 +1,13 @@
-/** Told while a move is at work; whoever shows it decides how often. */
+/** Receives the progress of a move; the receiver decides how often to show it. */
 export interface MoveProgress {
-  /** A table is begun: the how-manieth of how many. */
+  /** A table is started: its index and the number of tables. */
   readonly table: (name: string, at: number, of: number) => void;
-  /** So many rows of it were copied. */
+  /** Rows of it were copied. */
   readonly rows: (count: number) => void;
-  /** A month of a project is begun. */
+  /** A month of a project is started. */
   readonly month: (project: number, month: number) => void;
-  /** So many stored rows were inserted. */
+  /** Stored rows were inserted. */
   readonly events: (count: number) => void;
-  /** Something that people should read. */
+  /** A message for the user. */
   readonly note: (sentence: string) => void;
 }

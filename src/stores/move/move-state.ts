@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path';
 import type { MonthRowKey } from '../events/month-rows.ts';
 import type { TableTotals } from './table-totals.ts';
 
-/** How far a move has come, in a file of the directory that is moved: whoever starts it again goes on from there. */
+/** Progress of a move, in a file of the moved directory: a restarted move continues from there. */
 export interface MoveState {
-  /** Names the move in tokens and in the target. */
+  /** Identifies the move in tokens and in the target. */
   readonly id: string;
   readonly started_at: string;
-  /** Which stores it goes to, without passwords. */
+  /** The target stores, without passwords. */
   readonly target: string;
   /** Done: the target has everything. */
   stage: 'copying' | 'done';
@@ -21,13 +21,13 @@ export interface MoveState {
 }
 
 export interface MonthTotals {
-  /** As reads show them. */
+  /** Number of events as reads return them. */
   readonly events: number;
   /** Sum of the hashes of all columns of each, modulo 2^64. */
   readonly checksum: string;
 }
 
-/** Up to where rows of a month have been inserted. */
+/** Position up to which rows of a month have been inserted. */
 export interface MonthPlace {
   readonly month: string;
   readonly which: 'stored' | 'shown';
@@ -38,13 +38,13 @@ export function moveFile(dataDir: string): string {
   return join(dataDir, 'move.json');
 }
 
-/** Undefined: no move was begun. */
+/** Returns undefined if no move was started. */
 export function readMoveState(dataDir: string): MoveState | undefined {
   const file = moveFile(dataDir);
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as MoveState) : undefined;
 }
 
-/** Whole or not at all, and durable: what the target has must never be more than one step ahead of it. */
+/** Writes atomically and durably: the target must never be more than one step ahead of it. */
 export function writeMoveState(dataDir: string, state: MoveState): void {
   const file = moveFile(dataDir);
   const draft = `${file}.new`;
@@ -58,11 +58,11 @@ export function writeMoveState(dataDir: string, state: MoveState): void {
   closeSync(directory);
 }
 
-/** Why no service may start in this directory; undefined: it may. */
+/** Returns why no service may start in this directory; undefined: it may. */
 export function moveProblem(dataDir: string): string | undefined {
   const state = readMoveState(dataDir);
   if (state === undefined) return undefined;
-  const advice = `to use this directory again, without what the other side has taken since, delete ${moveFile(dataDir)}`;
+  const advice = `to use this directory again, without what the target has received since, delete ${moveFile(dataDir)}`;
   return state.stage === 'done'
     ? `expected a data directory in use, got one that was moved to other stores; start the service on those, or, ${advice}`
     : `expected a data directory in use, got one that is being moved; run the same "millrace move" again to finish, or, ${advice}`;

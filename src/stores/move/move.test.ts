@@ -171,7 +171,7 @@ describe('a move', () => {
   it('goes on only to the stores that it was begun to', async () => {
     await expect(world.run('move_table:5')).rejects.toBeInstanceOf(Killed);
     await expect(world.run('', { to: { ...world.to, name: 'elsewhere' } })).rejects.toThrow(
-      /expected the stores that the move was begun to \(the other side\), got others \(elsewhere\)/,
+      /expected the stores that the move was started with \(the other side\), got others \(elsewhere\)/,
     );
     expect(await unfinishedMove(world.to.db)).toBe(readMoveState(world.dataDir)?.id);
   });

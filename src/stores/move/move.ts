@@ -22,23 +22,23 @@ import { EventRowWriter } from '../events/rows.ts';
 import { monthsOfProject } from '../events/run-rows.ts';
 
 /**
- * Copies a machine's stores to those of a cluster. Nothing is written to the old ones; what the copy has is compared, table by table
- * and month by month. It may be ended at any moment and begun again.
+ * Copies a machine's stores to those of a cluster. Nothing is written to the old ones; the copy is compared table by table and month by
+ * month. The move can be interrupted at any moment and restarted.
  */
 export interface MoveDeps {
-  /** Of the data directory, in which nobody else works and nothing waits. */
+  /** The data directory, which no other process uses and in which no events wait. */
   readonly from: { readonly dataDir: string; readonly db: Metadata; readonly store: StoreReader };
-  /** Empty, or with what this move has copied so far. */
+  /** Empty, or with what this move has already copied. */
   readonly to: {
     readonly db: Metadata;
     readonly store: EventStore;
-    /** Tells these stores from others; for people, without passwords. */
+    /** Identifies these stores for users, without passwords. */
     readonly name: string;
   };
   readonly clock: Clock;
   readonly failpoint: Failpoint;
   readonly progress: MoveProgress;
-  /** Rows of events copied at once, at most. Default 40,000. */
+  /** Maximum of event rows per page. Default 40,000. */
   readonly pageRows?: number;
 }
 
@@ -53,12 +53,12 @@ export interface MoveReport {
 
 const pageRowsDefault = 40_000;
 
-/** The move cannot begin; nothing was changed. The message says what to do. */
+/** The move cannot start; nothing was changed. The message states what to do. */
 export class MoveRefusedError extends Error {
   override name = 'MoveRefusedError';
 }
 
-/** Errors: MoveRefusedError, TableDiffersError, MonthDiffersError, and whatever keeps a store from working. */
+/** @throws MoveRefusedError, TableDiffersError, MonthDiffersError, and errors of the stores */
 export async function move(deps: MoveDeps): Promise<MoveReport> {
   const { from, to, failpoint, progress } = deps;
   const known = readMoveState(from.dataDir);
@@ -121,7 +121,7 @@ function newState({ clock, to }: MoveDeps): MoveState {
   };
 }
 
-/** Errors: MoveRefusedError. */
+/** @throws MoveRefusedError */
 export async function checkSource(db: Metadata): Promise<void> {
   const query = sql<{ version: number }>`select max(version) as version from schema_version`;
   const version = (await query.execute(db)).rows[0]?.version ?? 0;
@@ -138,7 +138,7 @@ export async function checkSource(db: Metadata): Promise<void> {
     .executeTakeFirstOrThrow();
   if (Number(runs.count) > 0) {
     throw new MoveRefusedError(
-      `expected no import run under way, got ${runs.count}: what they have staged lies in the data directory and is not ` +
+      `expected no import run in progress, got ${runs.count}: their staged data is in the data directory and is not ` +
         'moved; start the service again and let them finish, or cancel them',
     );
   }
@@ -146,22 +146,22 @@ export async function checkSource(db: Metadata): Promise<void> {
 
 function otherTarget(begun: string, now: string): MoveRefusedError {
   return new MoveRefusedError(
-    `expected the stores that the move was begun to (${begun}), got others (${now}); name those again, or delete move.json in ` +
-      'the data directory to begin anew with empty ones',
+    `expected the stores that the move was started with (${begun}), got others (${now}); name those again, or delete move.json in ` +
+      'the data directory to start over with empty ones',
   );
 }
 
-/** Whether this move has begun to fill the stores. Nothing else is ever written over. */
+/** Returns whether this move has started to fill the stores. Nothing else is ever overwritten. */
 async function checkTarget({ to }: MoveDeps, state: MoveState): Promise<boolean> {
   const found = await unfinishedMove(to.db);
   if (found === state.id) return true;
-  const advice = 'give the move a database of its own';
+  const advice = 'give the move a separate database';
   if (found !== undefined) {
-    throw new MoveRefusedError(`expected an empty database, got one that another move has begun to fill; ${advice}`);
+    throw new MoveRefusedError(`expected an empty database, got one that another move has started to fill; ${advice}`);
   }
   const hasCopied = Object.keys(state.tables).length + Object.keys(state.months).length > 0;
   if (hasCopied || (await hasTable(to.db, 'schema_version'))) {
-    const got = hasCopied ? 'one without what was copied so far' : 'one that a Millrace has used';
+    const got = hasCopied ? 'one without what was already copied' : 'one that a Millrace has used';
     throw new MoveRefusedError(
       `expected ${hasCopied ? 'the database of this move' : 'an empty database'}, got ${got}; ${advice}`,
     );
@@ -169,13 +169,13 @@ async function checkTarget({ to }: MoveDeps, state: MoveState): Promise<boolean>
   const [row] = await to.store.query<{ events: string }>('SELECT count() AS events FROM events');
   if (row?.events !== '0') {
     throw new MoveRefusedError(
-      `expected an empty event store, got one with ${row?.events} rows; give the move a database of its own there, too`,
+      `expected an empty event store, got one with ${row?.events} rows; give the move a separate database there, too`,
     );
   }
   return false;
 }
 
-/** Puts the name of the move into the target, so that no service starts there too early. */
+/** Writes the id of the move to the target, so that no service starts there too early. */
 async function claimTarget(db: Metadata, id: string): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await sql`create table move_from (id text not null)`.execute(tx);
@@ -206,15 +206,15 @@ interface CopyEventsDeps {
   readonly id: string;
   readonly failpoint: Failpoint;
   readonly progress: MoveProgress;
-  /** Rows copied at once, at most. */
+  /** Maximum of rows per page. */
   readonly pageRows: number;
-  /** Puts on record how far a month has come. */
+  /** Records the position in a month. */
   readonly at: (place: MonthPlace) => void;
-  /** Puts on record that a month is copied and compared. */
+  /** Records that a month is copied and compared. */
   readonly done: (month: string, totals: MonthTotals) => void;
 }
 
-/** What was done before. */
+/** What was already copied. */
 interface CopiedEvents {
   readonly months: Readonly<Record<string, MonthTotals>>;
   readonly current: MonthPlace | null;
@@ -228,7 +228,7 @@ class MonthDiffersError extends Error {
 const pageBytes = 32 * 1024 * 1024;
 const triesMax = 8;
 
-/** Every stored row, month by month. Rows are inserted under tokens, so that one that is copied again is dropped. */
+/** Copies every stored row, month by month. Rows are inserted under tokens, so that repeated ones are dropped. */
 async function copyEvents(deps: CopyEventsDeps, known: CopiedEvents): Promise<void> {
   for (const projectId of await projectsWithEvents(deps.from)) {
     for (const month of await monthsOfProject(deps.from, projectId)) {
@@ -253,13 +253,13 @@ async function copyMonth(deps: CopyEventsDeps, of: MonthRef, place: MonthPlace |
     await copyRows(deps, of, { which: 'stored', after: place?.after, limit });
     if (await isEqual()) return { events: wanted.events, checksum: wanted.checksum };
   }
-  // Of rows of one identity that were received at the same moment the one inserted last is shown: those that should be, again.
+  // Of rows with the same identity and time of arrival, reads return the one inserted last: insert those again that should be returned.
   await copyRows(deps, of, { which: 'shown', after: place?.which === 'shown' ? place.after : undefined, limit });
   if (await isEqual()) return { events: wanted.events, checksum: wanted.checksum };
   const found = await summariseMonth(deps.to, of);
   throw new MonthDiffersError(
     `expected ${wanted.events} events of project ${of.projectId} in ${of.month} with checksum ${wanted.checksum}, got ` +
-      `${found.events} with ${found.checksum}: the target has events of others, or the data directory was used meanwhile`,
+      `${found.events} with ${found.checksum}: the target has other events, or the data directory was used in the meantime`,
   );
 }
 
@@ -276,7 +276,7 @@ async function copyRows(deps: CopyEventsDeps, of: MonthRef, copying: Copying): P
   for (;;) {
     const page = await readMonthPage(deps.from, of, { shown: which === 'shown', after, limit }).catch(
       (error: unknown) => {
-        // More bytes than an answer may have.
+        // The response would exceed its size limit.
         if (!(error instanceof StoreUnavailableError) || limit === 1) throw error;
         return undefined;
       },
@@ -297,13 +297,13 @@ async function copyRows(deps: CopyEventsDeps, of: MonthRef, copying: Copying): P
   }
 }
 
-/** The same rows always have the same one: those behind a row, as many as the limit. */
+/** Returns the token of the rows after a given row, up to the limit: the same rows always have the same token. */
 function tokenOf(id: string, { projectId, month }: MonthRef, { which, after, limit }: Copying): string {
   const place = after === undefined ? 'first' : createHash('sha256').update(JSON.stringify(after)).digest('hex');
   return `move:${id}:${projectId}:${month}:${which}:${limit}:${place}`;
 }
 
-/** Waits a while for a store that is away. */
+/** Inserts rows, waiting for an unavailable store for a limited time. */
 async function insert(to: EventStore, batch: RowBatch, token: string): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What two tables of the same rows have in common, in whatever order these come. */
+/** Totals that are equal for two tables with the same rows in any order. */
 export interface TableTotals {
   readonly rows: number;
   /** Sum of the first 8 bytes of each row's SHA-256, modulo 2^64, as 16 hex digits. */
@@ -30,7 +30,7 @@ export function areEqual(a: TableTotals, b: TableTotals): boolean {
   return a.rows === b.rows && a.checksum === b.checksum;
 }
 
-/** The same text for the same row of either dialect. */
+/** Formats a row as text that is the same for both dialects. */
 function canonical(row: Row): string {
   const cells = Object.keys(row)
     .toSorted()
@@ -41,7 +41,7 @@ function canonical(row: Row): string {
 function cellOf(value: unknown): unknown {
   if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString('base64') };
   if (typeof value === 'bigint') return Number(value);
-  // PostgreSQL's text holds no NUL; the adapter writes this in its place.
+  // PostgreSQL's text cannot contain NUL; the adapter replaces it by this character.
   if (typeof value === 'string') return value.replaceAll('\0', '\uFFFD');
   return value ?? null;
 }

@@ -5,7 +5,7 @@ import {
   claimSlots,
   joinWorkers,
   leaveWorkers,
-  makeSlots,
+  createSlots,
   releaseSlots,
   renewSlots,
   SlotCountError,
@@ -42,7 +42,7 @@ export function testSlotLeases(use: Use): void {
 
   it('the slots of a cluster are made once, by whichever process comes first', async () => {
     const { db, other } = use();
-    await Promise.all([makeSlots(db, 8), makeSlots(other, 8)]);
+    await Promise.all([createSlots(db, 8), createSlots(other, 8)]);
     expect(await db.selectFrom('slots').select('slot').orderBy('slot').execute()).toHaveLength(8);
     expect(await db.selectFrom('log_cursors').selectAll().execute()).toHaveLength(16);
   });
@@ -50,16 +50,16 @@ export function testSlotLeases(use: Use): void {
   it('another number of slots is refused, and so are slots for a log of one machine that is begun', async () => {
     const { db } = use();
     await db.updateTable('log_cursors').set({ seq: 1 }).where('lane', '=', 'live').execute();
-    await expect(makeSlots(db, 4)).rejects.toBeInstanceOf(SlotCountError);
-    await makeSlots(db, 1);
+    await expect(createSlots(db, 4)).rejects.toBeInstanceOf(SlotCountError);
+    await createSlots(db, 1);
     await db.updateTable('log_cursors').set({ seq: 0 }).execute();
-    await makeSlots(db, 4);
-    await expect(makeSlots(db, 8)).rejects.toThrow('expected 8 slots, got a store with 4');
+    await createSlots(db, 4);
+    await expect(createSlots(db, 8)).rejects.toThrow('expected 8 slots, got a store with 4');
   });
 
   it('a slot is leased to one worker at a time, however many ask at once', async () => {
     const { db, other } = use();
-    await makeSlots(db, 8);
+    await createSlots(db, 8);
     const claims = await Promise.all([claimSlots(db, a, 5), claimSlots(other, b, 5)]);
     const rest = [await claimSlots(db, a, 8), await claimSlots(other, b, 8)];
     expect(slotsOf([...claims, ...rest].flat())).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
@@ -84,7 +84,7 @@ export function testSlotLeases(use: Use): void {
 
   it('a slot that is given back is free at once', async () => {
     const { db, other } = use();
-    await makeSlots(db, 2);
+    await createSlots(db, 2);
     await claimSlots(db, a, 2);
     // Not another's to give back.
     await releaseSlots(other, 'b', [0]);
