@@ -30,7 +30,7 @@ describe('a manifest', () => {
 
   it.each([
     ['another byte', manifestText(manifest).replace('b1', 'b2'), 'one with another checksum'],
-    ['half of it', manifestText(manifest).slice(0, 100), 'something that is no JSON'],
+    ['half of it', manifestText(manifest).slice(0, 100), 'something other than JSON'],
     ['a newer format', forged({ format: 2 }), 'a newer Millrace took it'],
     ['a file above', forged({ files: [{ path: 'log/../../x', bytes: 1, sha256: '' }] }), 'outside of a data directory'],
     ['a file elsewhere', forged({ files: [{ path: '/etc/x', bytes: 1, sha256: '' }] }), 'outside of a data directory'],

@@ -15,7 +15,7 @@ export interface SnapshotDeps {
   readonly holdMetadata: <T>(work: () => T) => Promise<T>;
   readonly openMetadata: () => StoreSnapshot;
   readonly openLog: () => StoreSnapshot;
-  readonly events: { gather(): void; settle(): void; finish(): void };
+  readonly events: { gather(): void; fix(): void; finish(): void };
   /** Directories below `dataDir` whose files are never changed in place except by appending. */
   readonly linkedDirs: readonly string[];
 }
@@ -48,7 +48,7 @@ export async function takeSnapshot(deps: SnapshotDeps): Promise<number> {
   const { metadata, log, heldMs } = await deps.holdMetadata(() => {
     const begun = performance.now();
     const stores = { metadata: opened.use(deps.openMetadata()), log: opened.use(deps.openLog()) };
-    events.settle();
+    events.fix();
     // After the metadata: files exist before they are recorded.
     for (const dir of deps.linkedDirs) linkTree(join(dataDir, dir), join(to, dir));
     return { ...stores, heldMs: performance.now() - begun };

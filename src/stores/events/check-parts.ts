@@ -4,7 +4,7 @@ import type { StoreHealth, StoreReader } from './eventstore.ts';
 interface ListedPart {
   readonly name: string;
   readonly path: string;
-  /** Of its content: a store that was restored may use a name again. */
+  /** Hash of its content: a restored store may reuse a name. */
   readonly hash: string;
   readonly bytes: string;
 }
@@ -12,7 +12,7 @@ interface ListedPart {
 export interface DamagedFile {
   readonly part: string;
   readonly path: string;
-  /** What the engine says of it. */
+  /** The engine's message. */
   readonly problem: string;
 }
 
@@ -22,8 +22,8 @@ WHERE database = currentDatabase() AND table = 'events' AND active AND engine = 
 const partName = /^\w+$/;
 
 /**
- * Compares every byte of a part with the checksums that were written with it: columns, indexes, what is known of its days, counts.
- * Undefined: it is whole, or has been merged into another one meanwhile.
+ * Compares every byte of a part with the checksums that were written with it: columns, indexes, day ranges, counts. Returns undefined
+ * if it is intact, or was merged into another part in the meantime.
  */
 async function checkPart(store: StoreReader, { name, path }: ListedPart): Promise<DamagedFile | undefined> {
   if (!partName.test(name)) throw new TypeError(`expected the name of a part, got ${JSON.stringify(name)}`);
@@ -39,7 +39,7 @@ async function checkPart(store: StoreReader, { name, path }: ListedPart): Promis
   }
 }
 
-/** Reads all that is stored. `onPart`: bytes of one that has been looked at. */
+/** Reads all stored parts. `onPart` receives the bytes of each checked part. */
 export async function findDamage(
   store: StoreReader,
   onPart: (bytes: number) => void = () => {},
@@ -64,15 +64,15 @@ export function damageText(found: readonly DamagedFile[]): string {
 }
 
 export interface PartChecks {
-  /** Checks the parts whose turn it is. Rejects as the store does. */
+  /** Checks the next parts. Rejects with errors of the store. */
   turn(): Promise<void>;
-  /** What has been found so far. */
+  /** Returns the damage found up to now. */
   health(): StoreHealth;
 }
 
-/** Each part is checked once, by turns of about so many bytes: what rots later is found after the next start, or by a backup. */
+/** Checks each part once, in turns of about `turnBytes`: later damage is found after the next start, or by a backup. */
 export function createPartChecks(store: StoreReader, { turnBytes }: { readonly turnBytes: number }): PartChecks {
-  /** By name and content; undefined: whole. */
+  /** By name and content; undefined: intact. */
   let checked = new Map<string, DamagedFile | undefined>();
   return {
     async turn() {

@@ -1,33 +1,33 @@
 import type { EventStore, StoreReader } from './eventstore.ts';
 import { filterConditions, timeConditions, type EventFilter } from './filters.ts';
-import { countRowsMax, KeptCounts, summed, type CountCell, type CountQuestion } from './kept-counts.ts';
+import { countRowsMax, KeptCounts, summed, type CountCell, type CountQuery } from './kept-counts.ts';
 import { createLocalOffset } from '../../base/local-time.ts';
 
 export interface EventCount {
   /** Start of the interval, µs since the epoch; weeks start on Monday. */
   readonly startMicros: bigint;
-  /** Null: all but the most frequent ones together. */
+  /** Null: all except the most frequent events together. */
   readonly event: string | null;
   readonly historical: boolean;
   readonly count: number;
 }
 
-/** More rows than one answer should hold; the message says what to ask instead. */
+/** The response would have too many rows; the message states how to narrow the request. */
 export class TooManyCountsError extends Error {
   override name = 'TooManyCountsError';
 }
 
-/** How counts are put together. */
+/** How events are counted. */
 export interface CountOptions {
   /** IANA name; default UTC. */
   readonly timeZone?: string | undefined;
-  /** Only so many events by name, the most frequent ones; the others together. Default: all by name. */
+  /** Number of most frequent events to count by name; the others are counted together. Default: all by name. */
   readonly top?: number | undefined;
-  /** What was counted before, of this store; default: nothing. */
+  /** Earlier counts of this store. Default: none. */
   readonly kept?: KeptCounts | undefined;
 }
 
-/** How many events per interval, name and kind, each event once. Throws TooManyCountsError beyond 50,000 rows. */
+/** Counts events per interval, name and kind, each event once. @throws TooManyCountsError beyond 50,000 rows */
 export async function countEvents(
   store: EventStore,
   projectId: number,
@@ -36,7 +36,7 @@ export async function countEvents(
   { timeZone, top, kept = new KeptCounts(store) }: CountOptions = {},
 ): Promise<EventCount[]> {
   const base = filterConditions(projectId, filter);
-  const question: CountQuestion = {
+  const question: CountQuery = {
     bucket: bucketSql(interval, timeZone),
     name: 'toString(event)',
     where: { sql: base.sql, params: { ...base.params, ...(timeZone === undefined ? {} : { zone: timeZone }) } },
@@ -46,7 +46,7 @@ export async function countEvents(
   const cells = found === undefined ? await countedAtOnce(store, question, top) : named(found, top);
   if (cells.length > countRowsMax) {
     throw new TooManyCountsError(
-      `The answer would have more than ${countRowsMax} rows; ask for a longer interval, one event or a shorter time.`,
+      `The answer would have more than ${countRowsMax} rows; use a longer interval, one event or a shorter time.`,
     );
   }
   const startOf = intervalStart(interval, timeZone);
@@ -58,10 +58,10 @@ export async function countEvents(
   }));
 }
 
-/** One question to the engine, about all events that it is about. */
+/** Counts all matching events with one query. */
 async function countedAtOnce(
   store: StoreReader,
-  { bucket, name, where, time }: CountQuestion,
+  { bucket, name, where, time }: CountQuery,
   top?: number,
 ): Promise<CountCell[]> {
   const bounds = timeConditions(time.column, time.after, time.before);
@@ -84,12 +84,12 @@ LIMIT ${countRowsMax + 1}`,
   }));
 }
 
-/** Duplicates count here: it only decides who is named. */
+/** Duplicates count here, since this only decides which events are named. */
 function mostFrequentSql(where: string): string {
   return `SELECT event FROM events WHERE ${where} GROUP BY event ORDER BY count() DESC, event LIMIT {top:UInt32}`;
 }
 
-/** The most frequent names as they are, the others as ''. */
+/** Keeps the most frequent names and replaces the others by ''. */
 function named(cells: readonly CountCell[], top: number | undefined): CountCell[] {
   if (top === undefined) return [...cells];
   const sums = new Map<string, number>();
@@ -100,7 +100,7 @@ function named(cells: readonly CountCell[], top: number | undefined): CountCell[
   return summed(cells.map((cell) => (shown.has(cell.name) ? cell : { ...cell, name: '' })));
 }
 
-/** By interval, then by name, as the engine orders texts: by their bytes. */
+/** Sorts by interval, then by name, by bytes as the engine does. */
 function inOrder(cells: readonly CountCell[]): CountCell[] {
   const rank = ranks([...new Set(cells.map(({ name }) => name))]);
   const starts = new Map(cells.map(({ bucket }) => [bucket, BigInt(bucket)]));
@@ -126,14 +126,14 @@ export interface DayUsage {
   readonly historical: number;
 }
 
-/** Events received per day, each counted once, on the day of its first arrival. `after` inclusive, `before` exclusive, µs. */
+/** Counts events received per day, each once, on the day of its first arrival. `after` inclusive, `before` exclusive, µs. */
 export async function usageByDay(
   store: EventStore,
   projectId: number,
   range: Pick<EventFilter, 'after' | 'before'>,
   kept = new KeptCounts(store),
 ): Promise<DayUsage[]> {
-  const question: CountQuestion = {
+  const question: CountQuery = {
     bucket: 'toString(toDate32(received_at))',
     name: "''",
     where: filterConditions(projectId, {}),
@@ -155,13 +155,13 @@ const hour = 3_600_000_000;
 const day = 24 * hour;
 
 const utcMicros = 'toUnixTimestamp64Micro(timestamp)';
-/** What the clocks of the zone show, as if they showed UTC. */
+/** Local time of the zone, as if it were UTC. */
 const localMicros = `(${utcMicros} + toInt64(timezoneOffset(toTimeZone(timestamp, {zone:String}))) * 1000000)`;
 
 /**
  * Whole numbers, because the engine's own functions for this wrap around before 1970 and after 2106. The divisor is signed
- * because positiveModulo is wrong for a negative number and an unsigned 64-bit one. Hours are UTC's, where the zone's begin
- * (half past, in some): of two that clocks show alike each has its own. The others are as clocks show them.
+ * because positiveModulo is wrong for a negative number and an unsigned 64-bit one. Hours are those of UTC, so that two hours with the
+ * same local time stay separate. The other intervals follow local time.
  */
 function bucketSql(interval: CountInterval, timeZone: string | undefined): string {
   const micros = timeZone === undefined ? utcMicros : localMicros;

@@ -2,18 +2,18 @@ import type { EventKey } from './reads.ts';
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Of what this program wrote. */
+/** For text that this program wrote. */
 export function isUuid(text: string): boolean {
   return uuidForm.test(text);
 }
 
-/** A page's end as opaque text for URLs. */
+/** Encodes the end of a page as opaque text for URLs. */
 export function encodeCursor(key: EventKey): string {
   const parts = [String(key.timestampMicros), key.uuid, key.event, key.distinctId, key.day];
   return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }
 
-/** Undefined when the text is not one that encodeCursor made. */
+/** Returns undefined for text that encodeCursor did not create. */
 export function decodeCursor(text: string): EventKey | undefined {
   let parts: unknown;
   try {

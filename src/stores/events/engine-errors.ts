@@ -1,8 +1,8 @@
 import { ServerAwayError, StoreDeniedError, StoreUnavailableError } from './eventstore.ts';
 
 /**
- * Error codes of the engine that are the fault of the rows themselves: trying again cannot help. Everything else that goes
- * wrong with an insert (disk full, too many parts, out of memory, a lost table) is trouble of the store, and may pass.
+ * Error codes of the engine that are caused by the rows themselves: a retry cannot help. All other failures of an insert (disk full, too
+ * many parts, out of memory, a lost table) are faults of the store, and may be temporary.
  */
 const dataErrorCodes = new Set([
   6, // CANNOT_PARSE_TEXT
@@ -15,7 +15,7 @@ const dataErrorCodes = new Set([
   131, // TOO_LARGE_STRING_SIZE
 ]);
 
-/** Codes that say of a query that the store is busy or the query too heavy, rather than wrong. */
+/** Codes for a busy store or a query that is too heavy rather than wrong. */
 const overloadCodes = new Set([
   159, // TIMEOUT_EXCEEDED
   160, // TOO_SLOW
@@ -26,7 +26,7 @@ const overloadCodes = new Set([
   369, // ALL_REPLICAS_ARE_STALE
 ]);
 
-/** Codes that say that this server is cut off from others, so that another one may do better. */
+/** Codes for a server that is cut off from others, so that another one may succeed. */
 const cutOffCodes = new Set([
   209, // SOCKET_TIMEOUT
   210, // NETWORK_ERROR
@@ -41,7 +41,7 @@ const cutOffCodes = new Set([
 const accessDenied = 497;
 const unknownDatabase = 81;
 
-/** The code in the engine's own message forms `Code: 241. DB::Exception: …` and `Code: 1000, e.code() = …`; 0 when there is none. */
+/** Returns the code in the engine's messages `Code: 241. DB::Exception: …` and `Code: 1000, e.code() = …`; 0 if there is none. */
 export function engineCode(message: string): number {
   return Number(/\bCode: (\d+)[.,]/.exec(message)?.[1] ?? 0);
 }
@@ -62,6 +62,6 @@ export function queryError(message: string, cause?: unknown): Error {
     return new Error(`The event store refused a query: ${message} ${advice}`, { cause });
   }
   return overloadCodes.has(code)
-    ? new StoreUnavailableError(`The event store gave up on a query: ${message}`, { cause })
+    ? new StoreUnavailableError(`The event store aborted a query: ${message}`, { cause })
     : new Error(`The event store refused a query: ${message}`, { cause });
 }

@@ -1,6 +1,6 @@
 import type { QueryParam } from './eventstore.ts';
 
-/** By what an operator needs: texts of which any will do, one number, or nothing. */
+/** The values that an operator takes: alternative strings, one number, or none. */
 export const operatorValues = {
   exact: 'texts',
   is_not: 'texts',
@@ -21,14 +21,14 @@ export interface PropertyFilter {
   /** A key of the properties, on the top level. */
   readonly key: string;
   readonly operator: PropertyOperator;
-  /** Any of these; one for a comparison of numbers, none for is_set and is_not_set. Numbers and booleans as their JSON text. */
+  /** Alternatives; one for a comparison of numbers, none for is_set and is_not_set. Numbers and booleans as JSON text. */
   readonly values: readonly string[];
 }
 
 export interface EventFilter {
   readonly event?: string | undefined;
   readonly distinctId?: string | undefined;
-  /** Any of these; none of them: no event. */
+  /** Alternatives; empty: no event. */
   readonly distinctIds?: readonly string[] | undefined;
   /** µs since the epoch, inclusive. */
   readonly after?: bigint | undefined;
@@ -40,15 +40,15 @@ export interface EventFilter {
   readonly properties?: readonly PropertyFilter[] | undefined;
 }
 
-/** Conditions to be joined with AND, and the parameters that they name. */
+/** Conditions to join with AND, and their parameters. */
 export interface Conditions {
   readonly sql: readonly string[];
   readonly params: Readonly<Record<string, QueryParam>>;
-  /** The one of `sql` that leaves few rows of many: read its column first, where duplicates are not to be merged before. */
+  /** The selective condition of `sql`: its column is read first, where duplicates need not be merged before. */
   readonly narrow?: string | undefined;
 }
 
-/** Times are bounds of their own, so that a reader can narrow them; see timeConditions. */
+/** Excludes time bounds, which readers narrow separately; see timeConditions. */
 export function filterConditions(projectId: number, filter: EventFilter): Conditions {
   const sql = ['project_id = {project:Int32}'];
   const params: Record<string, QueryParam> = { project: projectId };
@@ -107,8 +107,8 @@ export function timeConditions(column: 'timestamp' | 'received_at', after?: bigi
 const longNumber = String.raw`'([:,\\[]\\s*)(-?[\\d.]+(?:[\\d.]{17}|[eE][+]?\\d{3})[\\d.eE+]*)'`;
 const withTexts = String.raw`replaceRegexpAll(properties, ${longNumber}, '\\1"\\2"')`;
 /**
- * The properties with such numbers as texts, so that their digits can be compared. What only looks like one, within a text, would
- * make it no JSON: then they stay as they are.
+ * The properties with such numbers as strings, so that their digits can be compared. If a string contains something that looks like
+ * one, the result would not be JSON, and the properties stay unchanged.
  */
 export const readableProperties = `if(match(properties, ${longNumber}) AND isValidJSON(${withTexts}), ${withTexts}, properties)`;
 
@@ -143,7 +143,7 @@ function propertyCondition({ operator }: PropertyFilter, key: string, values: st
 
 const comparisons = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
-/** 58 digits before the point and 18 after it; null for what is no number or does not fit. */
+/** Converts to 58 digits before the point and 18 after it; null for anything that is not a number or does not fit. */
 function decimal(text: string): string {
   return `toDecimal256OrNull(${text}, 18)`;
 }

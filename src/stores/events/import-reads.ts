@@ -1,8 +1,8 @@
 import type { EventStore, StoreReader } from './eventstore.ts';
 
-/** Reading back what an import stored. Every answer goes through FINAL: a row that a later merge will remove never counts. */
+/** Reads what an import has stored. Every query uses FINAL: a row that a later merge will remove never counts. */
 export interface ImportedCount {
-  /** UTC day of their own time. */
+  /** UTC day of the events' time. */
   readonly day: string;
   readonly event: string;
   readonly count: number;
@@ -12,15 +12,15 @@ export interface ImportedCount {
    * computes the same.
    */
   readonly checksum: string;
-  /** 16 hex digits over what the events say, without the mark of their run; src/imports/checksum.ts says how, for both kinds. */
+  /** 16 hex digits over the contents of the events, without the mark of their run; src/imports/checksum.ts defines both kinds. */
   readonly content: string;
 }
 
-/** Of the checksum over contents. */
+/** Kind of the checksum over contents. */
 export type ContentsKind = 'crc32' | 'md5';
 
 export interface ImportedIdentity {
-  /** UTC day of its identity: that of the event's own time. */
+  /** UTC day of its identity, which is that of the event's time. */
   readonly day: string;
   readonly uuid: string;
   readonly distinctId: string;
@@ -28,7 +28,7 @@ export interface ImportedIdentity {
   readonly timestampMicros: bigint;
   /** Run that stored it; empty: not imported. */
   readonly runId: string;
-  /** What it adds to `content` of the count. */
+  /** Its contribution to `content` of the count. */
   readonly content: string;
 }
 
@@ -38,18 +38,18 @@ const identityHash = wordOf(
 
 const ofProject = 'project_id = {project:Int32}';
 const ofDay = `${ofProject} AND day = toDate32({day:String})`;
-/** Ours end with it; what does not is taken as it is. */
+/** Imported properties end with it; others are used unchanged. */
 const mark = `concat(',"$import_run_id":"', import_run, '"}')`;
 const unmarked = `if(endsWith(properties, ${mark}), concat(substring(properties, 1, length(properties) - length(${mark})), '}'), properties)`;
 const markChars = ',"$import_run_id":""}'.length;
-/** Without their mark or last brace: the length of the id says where to cut, without looking for the mark. */
+/** Properties without their mark or last brace: the length of the id determines where to cut, without a search for the mark. */
 export const cutProperties = `substring(properties, 1, length(properties) - if(import_run = '', 1, length(import_run) + ${markChars}))`;
 const contentHashes: Readonly<Record<ContentsKind, string>> = {
   crc32: crcWord(`CRC32(${cutProperties})`),
   md5: wordOf(`concat(toString(uuid), '\\0', ${unmarked})`),
 };
 
-/** Of the CRC-32 of the properties, by the halves of the identity's hash. */
+/** Combines the CRC-32 of the properties with the halves of the identity's hash. */
 function crcWord(crc: string): string {
   const [low, high] = [`toUInt32(${identityHash})`, `toUInt32(bitShiftRight(${identityHash}, 32))`];
   const half = (one: string, other: string): string =>
@@ -57,7 +57,7 @@ function crcWord(crc: string): string {
   return `bitOr(toUInt64(${half(low, high)}), bitShiftLeft(toUInt64(${half(high, low)}), 32))`;
 }
 
-/** The first 8 bytes of the MD5 as a number. */
+/** Returns the first 8 bytes of the MD5 as a number. */
 function wordOf(text: string): string {
   return `reinterpretAsUInt64(substring(MD5(${text}), 1, 8))`;
 }
@@ -96,7 +96,7 @@ ORDER BY day, event`,
 
 export interface IdentityPage<Event = ImportedIdentity> {
   readonly events: readonly Event[];
-  /** Pass it as `after` for the next page; undefined: there is none. */
+  /** The `after` of the next page; undefined: there is none. */
   readonly next: IdentityKey | undefined;
 }
 
@@ -154,8 +154,8 @@ function placeOf(after: IdentityKey | undefined): Readonly<Record<string, string
 }
 
 /**
- * Where events of this name are stored by somebody else than these runs. Without FINAL: a row of another is enough, also one that
- * stands behind a row of theirs.
+ * Returns where other writers than these runs have stored events of this name. Without FINAL: one row is enough, even if it is hidden by
+ * a row of theirs.
  */
 export async function placesWithoutRuns(
   store: EventStore,
@@ -188,15 +188,15 @@ interface IdentityRow {
   readonly content: string;
 }
 
-/** An event of some that were asked for by their uuid. */
+/** An event requested by its uuid. */
 export interface ImportedProperties {
   readonly uuid: string;
   readonly distinctId: string;
-  /** Text as it is stored. */
+  /** Text as stored. */
   readonly properties: string;
 }
 
-/** What is stored of these events, from any run or from capture. `table`: as above. */
+/** Returns the stored properties of these events, from any run or from capture. `table`: as above. */
 export async function importedProperties(
   store: StoreReader,
   projectId: number,
@@ -213,7 +213,7 @@ PREWHERE ${ofDay} AND event = {event:String} AND uuid IN (SELECT arrayJoin({uuid
   return rows.map((row) => ({ uuid: row.uuid_text, distinctId: row.distinct_id, properties: row.properties }));
 }
 
-/** Which of these identities are stored on this day: keys of `identityKey`. Without FINAL: a row is enough. */
+/** Returns which of these identities are stored on this day: keys of `identityKey`. Without FINAL: one row is enough. */
 export async function storedOnDay(
   store: EventStore,
   projectId: number,

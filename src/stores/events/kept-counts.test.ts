@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StoreDeniedError, type QueryParam, type StoreReader } from './eventstore.ts';
-import { KeptCounts, type CountQuestion } from './kept-counts.ts';
+import { KeptCounts, type CountQuery } from './kept-counts.ts';
 
 /** A part of the engine: day → events that it holds; every one of them is another event. */
 interface Part {
@@ -50,7 +50,7 @@ function kindOf(sql: string): 'list' | 'ranges' | 'plain' | 'final' {
 }
 
 const where = { sql: ['project_id = {project:Int32}'], params: { project: 1 } };
-const all: CountQuestion = { bucket: 'b', name: 'n', where, time: { column: 'timestamp' } };
+const all: CountQuery = { bucket: 'b', name: 'n', where, time: { column: 'timestamp' } };
 const sum = (cells: readonly { readonly count: number }[] | undefined): number | undefined =>
   cells?.reduce((total, { count }) => total + count, 0);
 

@@ -8,12 +8,12 @@ import {
   type StoredPart,
 } from './stored-parts.ts';
 
-/** What is counted of a project's events. */
-export interface CountQuestion {
-  /** SQL of what is counted apart, besides live and historical: an interval, and a name. */
+/** Which events of a project to count, and how. */
+export interface CountQuery {
+  /** SQL of the dimensions besides live and historical: an interval, and a name. */
   readonly bucket: string;
   readonly name: string;
-  /** Of project and filters, without times; the parameters are those of `bucket` and `name`, too. */
+  /** Conditions of project and filters, without times; the parameters include those of `bucket` and `name`. */
   readonly where: Conditions;
   readonly time: {
     readonly column: TimeColumn;
@@ -32,24 +32,24 @@ export interface CountCell {
 
 type Cells = readonly CountCell[];
 
-/** More cells than these are no answer to one question. */
+/** Maximum of cells in a response. */
 export const countRowsMax = 50_000;
 const keptCellsMax = 100_000;
-/** Days change while we count: an insert of late events, a merge. */
+/** Attempts: days may change while they are counted, by an insert of late events or a merge. */
 const attempts = 3;
 
-/** May go before the merge of duplicates because it speaks of the identity only, which they share. */
+/** May be applied before duplicates are merged because it only concerns the identity, which they share. */
 const ofDays = 'project_id = {project:Int32} AND day IN (SELECT toDate32(arrayJoin({days:Array(Int32)})))';
 
 /**
- * Counts exactly, each event once, without reading all events at every question: parts of the table never change, so what was
- * counted of the days of some parts stands for as long as those are the parts of these days. Read are days whose parts are new, and
- * those that a bound of time cuts. One of these for a store and all questions to it.
+ * Counts exactly, each event once, without reading all events for every query: parts of the table never change, so the counts of a range
+ * of days stay valid as long as its parts are the same. Only days with new parts, and those cut by a time bound, are read. One
+ * instance serves all queries of a store.
  */
 export class KeptCounts {
   readonly #store: StoreReader;
   readonly #parts: PartsReader;
-  /** The one used last comes last. */
+  /** Ordered by last use. */
   readonly #kept = new Map<string, Cells>();
   #keptCells = 0;
 
@@ -58,8 +58,8 @@ export class KeptCounts {
     this.#parts = createPartsReader(store);
   }
 
-  /** Undefined: it has to be counted in another way, since the store's parts cannot be told or the answer is too large. */
-  async count(question: CountQuestion): Promise<Cells | undefined> {
+  /** Returns undefined if the store's parts are unknown or the result is too large, so that another method has to count. */
+  async count(question: CountQuery): Promise<Cells | undefined> {
     for (let attempt = 0; attempt < attempts; attempt++) {
       const parts = await this.#parts(isBounded(question) ? question.time.column : undefined);
       if (parts === undefined) return undefined;
@@ -69,7 +69,7 @@ export class KeptCounts {
     return undefined;
   }
 
-  async #countOnce(question: CountQuestion, spans: readonly DaySpan[]): Promise<Cells | undefined | 'changed'> {
+  async #countOnce(question: CountQuery, spans: readonly DaySpan[]): Promise<Cells | undefined | 'changed'> {
     const of = JSON.stringify([question.bucket, question.name, question.where], (_, value: unknown) =>
       typeof value === 'bigint' ? String(value) : value,
     );
@@ -92,7 +92,7 @@ export class KeptCounts {
     return summed([...known, ...bounded.values()].flat());
   }
 
-  /** False: days that were read without looking for duplicates have other parts by now, and may have had them when they were read. */
+  /** Returns false if days that were read without removing duplicates have changed, possibly before they were read. */
   async #keep(of: string, read: ReadonlyMap<DaySpan, Cells>, distinct: readonly DaySpan[]): Promise<boolean> {
     const parts = await this.#parts();
     if (parts === undefined) return false;
@@ -101,9 +101,9 @@ export class KeptCounts {
     return distinct.every(({ key }) => keys.has(key));
   }
 
-  /** Cells of each of these spans. Undefined: there are too many. */
+  /** Returns the cells of each span; undefined if there are too many. */
   async #read(
-    { bucket, name, where, time }: CountQuestion,
+    { bucket, name, where, time }: CountQuery,
     spans: readonly DaySpan[],
     { isFinal, withTime }: { readonly isFinal: boolean; readonly withTime: boolean },
   ): Promise<ReadonlyMap<DaySpan, Cells> | undefined> {
@@ -160,17 +160,17 @@ interface CellRow {
   readonly events: string;
 }
 
-/** Keys take memory, too. */
+/** Includes the memory of keys. */
 function sizeOf(cells: Cells): number {
   return cells.length + 1;
 }
 
-function isBounded({ time }: CountQuestion): boolean {
+function isBounded({ time }: CountQuery): boolean {
   return time.after !== undefined || time.before !== undefined;
 }
 
-/** Where a span lies beside the bounds of time. */
-function placeOf({ parts }: DaySpan, question: CountQuestion): 'inside' | 'outside' | 'cut' {
+/** Returns how a span relates to the time bounds. */
+function placeOf({ parts }: DaySpan, question: CountQuery): 'inside' | 'outside' | 'cut' {
   if (!isBounded(question)) return 'inside';
   const { column, after, before } = question.time;
   const isOutside = ({ first, last }: TimeRange): boolean =>
@@ -182,7 +182,7 @@ function placeOf({ parts }: DaySpan, question: CountQuestion): 'inside' | 'outsi
   return ranges.every((range) => range !== undefined && isInside(range)) ? 'inside' : 'cut';
 }
 
-/** A span is of one month at most, since a part is; and a set of days is quicker to look in than many ranges. */
+/** Returns the days of spans, at most a month each, like parts; a set of days is faster to search than many ranges. */
 function daysOf(spans: readonly DaySpan[]): number[] {
   return spans.flatMap(({ firstDay, lastDay }) =>
     Array.from({ length: lastDay - firstDay + 1 }, (_, at) => firstDay + at),
@@ -197,7 +197,7 @@ function bySpan(rows: readonly CellRow[], spans: readonly DaySpan[]): ReadonlyMa
   return new Map([...byStart.values()].map(({ span, cells }) => [span, cells]));
 }
 
-/** One cell for each bucket, name and kind. */
+/** Sums to one cell per bucket, name and kind. */
 export function summed(cells: Iterable<CountCell>): CountCell[] {
   const sums = new Map<string, CountCell>();
   for (const cell of cells) {
@@ -208,18 +208,18 @@ export function summed(cells: Iterable<CountCell>): CountCell[] {
   return [...sums.values()];
 }
 
-/** Days of the events' identity of which the same parts hold rows. Two spans never hold rows of one event. */
+/** Days of the events' identity whose rows are in the same parts. Two spans never contain rows of the same event. */
 interface DaySpan {
-  /** Of these days and parts: what is read of them is the same for as long as there is such a span. */
+  /** Identifies days and parts: their counts stay valid as long as such a span exists. */
   readonly key: string;
   readonly firstDay: number;
   readonly lastDay: number;
   readonly parts: readonly StoredPart[];
-  /** No event is in it twice, so that it can be read without looking for duplicates. */
+  /** Whether no event is in it twice, so that it can be read without removing duplicates. */
   readonly isDistinct: boolean;
 }
 
-/** All days of which the parts hold rows, in spans as long as possible; ascending. */
+/** Returns all days with rows, in spans that are as long as possible, ascending. */
 export function daySpans(parts: readonly StoredPart[]): DaySpan[] {
   const bounds = new Set(parts.flatMap(({ firstDay, lastDay }) => [firstDay, lastDay + 1]));
   const starts = [...bounds].sort((left, right) => left - right);

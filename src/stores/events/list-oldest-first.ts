@@ -2,7 +2,7 @@ import type { EventStore } from './eventstore.ts';
 import { filterConditions, timeConditions, type EventFilter } from './filters.ts';
 import { eventsOf, keysIn, spans, type EventKey, type EventPage, type FoundEvent } from './reads.ts';
 
-/** As `listEvents`, from the oldest on: spans of time grow forwards, so that the cost follows the page here too. */
+/** Lists events from the oldest on. Time spans grow forwards, so that the cost depends on the page, as in `listEvents`. */
 export async function listOldestFirst(
   store: EventStore,
   projectId: number,
@@ -11,7 +11,7 @@ export async function listOldestFirst(
 ): Promise<EventPage> {
   const found: FoundEvent[] = [];
   let { cursor } = page;
-  // All of a page each time: to ask for the few that are missing would find duplicates again, one query after the other.
+  // A full page each time: a query for the few missing ones would find duplicates again, query after query.
   const wanted = page.limit + 1;
   while (found.length <= page.limit) {
     const keys = await nextKeys(store, projectId, filter, cursor, wanted);
@@ -45,7 +45,7 @@ async function nextKeys(
   return keys;
 }
 
-/** Time of the oldest row that may match: duplicates and properties are left out of account, which costs little. */
+/** Returns the time of the oldest row that may match; cheap, because it ignores duplicates and properties. */
 async function oldestMicros(store: EventStore, projectId: number, filter: EventFilter): Promise<bigint | undefined> {
   const base = filterConditions(projectId, { ...filter, properties: [], run: undefined });
   const time = timeConditions('timestamp', filter.after, filter.before);

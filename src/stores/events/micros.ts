@@ -2,7 +2,7 @@
 
 const iso = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d\d:?\d\d)?)?$/i;
 
-/** Reads an ISO 8601 date or time, UTC unless it names an offset; digits beyond µs are cut. Undefined when it is none. */
+/** Parses an ISO 8601 date or time, UTC without an offset; digits beyond µs are truncated. Returns undefined if invalid. */
 export function parseMicros(text: string): bigint | undefined {
   const match = iso.exec(text.trim());
   if (!match) return undefined;

@@ -1,23 +1,23 @@
 import type { StoreReader } from './eventstore.ts';
 import type { EventRow } from './rows.ts';
 
-/** All of a project's month, for copying it to another store and for comparing the two. */
+/** A month of a project, for copying it to another store and comparing the two. */
 export interface MonthRef {
   readonly projectId: number;
-  /** Of the events' `day`: 202403 is March 2024. */
+  /** Month of the events' `day`: 202403 is March 2024. */
   readonly month: number;
 }
 
 export interface MonthSummary {
-  /** Events, as reads show them. */
+  /** Number of events as reads return them. */
   readonly events: number;
-  /** Sum over those of the engine's hash of all columns, modulo 2^64, as a decimal number. */
+  /** Sum of the engine's hashes of all columns, modulo 2^64, as a decimal number. */
   readonly checksum: string;
   /** Mean size of their properties, bytes. */
   readonly meanBytes: number;
 }
 
-/** Where a row stands in its month; times in µs. */
+/** Position of a row in its month; times in µs. */
 export interface MonthRowKey {
   readonly day: number;
   readonly event: string;
@@ -36,18 +36,18 @@ const ofMonth = 'project_id = {project:Int32} AND toYYYYMM(day) = {month:UInt32}
 const hash = `cityHash64(project_id, toInt32(day), toString(uuid), toUnixTimestamp64Micro(timestamp),
   toUnixTimestamp64Micro(received_at), historical_migration, toString(event), distinct_id, properties)`;
 
-/** Projects that have events, whether or not they still exist. */
+/** Returns projects with events, whether or not they still exist. */
 export async function projectsWithEvents(store: StoreReader): Promise<number[]> {
   const rows = await store.query<{ project_id: number }>('SELECT DISTINCT project_id FROM events ORDER BY project_id');
   return rows.map((row) => row.project_id);
 }
 
 export interface MonthCount extends MonthRef {
-  /** As reads show them. */
+  /** Number as reads return them. */
   readonly events: number;
 }
 
-/** Of every project, in order. */
+/** Counts the months of every project, in order. */
 export async function countMonths(store: StoreReader): Promise<MonthCount[]> {
   const rows = await store.query<{ project_id: number; month: number; events: string }>(
     `SELECT project_id, toYYYYMM(day) AS month, count() AS events FROM events FINAL
@@ -75,7 +75,7 @@ export const rowColumns = `toInt32(day) AS day_number, event, toString(uuid) AS 
   toUnixTimestamp64Micro(timestamp) AS micros, toUnixTimestamp64Micro(received_at) AS received,
   historical_migration, properties`;
 const order = 'day, event, cityHash64(distinct_id), uuid, distinct_id, received_at, timestamp';
-// The first condition follows from the second; an index understands it.
+// The first condition follows from the second, but an index can use it.
 const beyond = `day >= toDate32({day:Int32}) AND (day > toDate32({day:Int32}) OR event >= {event:String})
   AND (${order}) > (toDate32({day:Int32}), {event:String}, cityHash64({id:String}), {uuid:UUID}, {id:String},
     fromUnixTimestamp64Micro({received:Int64}, 'UTC'), fromUnixTimestamp64Micro({micros:Int64}, 'UTC'))`;
@@ -91,7 +91,7 @@ export interface PageRow {
   readonly properties: string;
 }
 
-/** In the order of the table's key. `shown`: events as reads show them; else every stored row, hidden ones too. */
+/** Reads a page in the order of the table's key. `shown`: events as reads return them; otherwise every stored row, including hidden ones. */
 export async function readMonthPage(
   store: StoreReader,
   { projectId, month }: MonthRef,

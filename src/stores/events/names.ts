@@ -19,12 +19,12 @@ export interface PropertySample {
 }
 
 const namesMax = 10_000;
-/** Of the newest events: enough to meet every property that is in use, and a fraction of a second of work. */
+/** Sample of the newest events: enough to contain every property in use, in a fraction of a second. */
 const sampleMax = 10_000;
 const sampleDays = [1n, 7n, 31n];
 const dayMicros = 86_400_000_000n;
 
-/** Where the engine cannot read them otherwise, numbers that no double holds are texts. */
+/** Converts numbers beyond a double to strings where the engine could not read the properties otherwise. */
 const readable = `if(isValidJSON(properties), properties, ${readableProperties})`;
 
 interface NameRow {
@@ -33,7 +33,7 @@ interface NameRow {
   readonly micros: string;
 }
 
-/** Names of a project's events, the most frequent first. Duplicates that a later merge removes count: that makes it cheap. */
+/** Returns the names of a project's events, most frequent first. Counts duplicates that a later merge removes, which makes it cheap. */
 export async function eventNames(store: StoreReader, projectId: number): Promise<EventName[]> {
   const rows = await store.query<NameRow>(
     `SELECT toString(event) AS name, count() AS found, toUnixTimestamp64Micro(max(timestamp)) AS micros
@@ -44,17 +44,17 @@ GROUP BY event ORDER BY count() DESC, name LIMIT ${namesMax}`,
   return rows.map(nameOf);
 }
 
-/** Names of the properties of the newest events, all or those of one name; the most frequent first. */
+/** Returns the names of properties of the newest events, of all or of one event name; most frequent first. */
 export async function propertyNames(
   store: StoreReader,
   projectId: number,
   event: string | undefined,
 ): Promise<PropertySample> {
-  const isAsked = `project_id = {project:Int32}${event === undefined ? '' : ' AND event = {event:String}'}`;
+  const isSelected = `project_id = {project:Int32}${event === undefined ? '' : ' AND event = {event:String}'}`;
   const asked = { project: projectId, ...(event === undefined ? {} : { event }) };
-  const after = await sampleStart(store, isAsked, asked);
+  const after = await sampleStart(store, isSelected, asked);
   const range = timeConditions('timestamp', after);
-  const where = [isAsked, ...range.sql].join(' AND ');
+  const where = [isSelected, ...range.sql].join(' AND ');
   const params = { ...asked, ...range.params };
   const sample = `SELECT timestamp, properties FROM events WHERE ${where} ORDER BY timestamp DESC LIMIT ${sampleMax}`;
   const [counted, rows] = await Promise.all([
@@ -75,8 +75,8 @@ GROUP BY name ORDER BY count() DESC, name LIMIT ${namesMax}`,
 }
 
 /**
- * A time after which there are enough events for the sample, so that no older ones are read: some days before the newest.
- * Undefined: there are not enough in a month, or none at all.
+ * Returns a time some days before the newest event after which there are enough events for the sample, so that no older ones are read;
+ * undefined if a month does not contain enough.
  */
 async function sampleStart(
   store: StoreReader,
@@ -105,7 +105,7 @@ function nameOf({ name, found, micros }: NameRow): EventName {
   return { name, count: Number(found), lastMicros: BigInt(micros) };
 }
 
-/** By the first character of the JSON text. */
+/** Determines the type by the first character of the JSON text. */
 function typeSql(raw: string): string {
   const first = `substring(${raw}, 1, 1)`;
   const cases = [`'"', 'string'`, `'{', 'object'`, `'[', 'array'`, `'t', 'boolean'`, `'f', 'boolean'`, `'n', 'null'`];

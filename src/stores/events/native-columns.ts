@@ -1,13 +1,13 @@
 /**
- * Growing columns in the layout of ClickHouse's Native format. A column hands its memory over whole, so that nothing is
- * copied between encoding and writing to the engine.
+ * Growing columns in the layout of ClickHouse's Native format. A column passes on its whole memory, so that nothing is copied between
+ * encoding and writing to the engine.
  */
 
 const varintBytesMax = 5;
 /** Below this a byte loop beats a call into native code. */
 const shortCopyMax = 48;
 
-/** Values of fixed width, little-endian, one behind the other. Room is made by `reserve`; setters do not check. */
+/** Contiguous little-endian values of fixed width. `reserve` allocates memory; setters do not check bounds. */
 export class FixedColumn {
   readonly #width: number;
   #bytes: Uint8Array<ArrayBuffer>;
@@ -19,7 +19,7 @@ export class FixedColumn {
     this.#view = viewOf(this.#bytes);
   }
 
-  /** Makes room for so many values; keeps those before `kept`. */
+  /** Allocates memory for `capacity` values; keeps those before `kept`. */
   reserve(capacity: number, kept: number): void {
     const grown = fresh(capacity * this.#width);
     grown.set(this.#bytes.subarray(0, kept * this.#width));
@@ -35,7 +35,7 @@ export class FixedColumn {
     this.#view.setInt32(row * 4, value, true);
   }
 
-  /** Exact for every whole number that a double holds. */
+  /** Exact for every integer that a double can represent. */
   setInt64(row: number, value: number): void {
     const high = Math.floor(value / 4_294_967_296);
     const view = this.#view;
@@ -43,17 +43,17 @@ export class FixedColumn {
     view.setInt32(row * 8 + 4, high, true);
   }
 
-  /** Values that are laid out already. */
+  /** Copies encoded values. */
   setBytes(row: number, values: Uint8Array): void {
     this.#bytes.set(values, row * this.#width);
   }
 
-  /** The same value in some rows. */
+  /** Sets a range of rows to one value. */
   fill(from: number, to: number, value: number): void {
     for (let row = from; row < to; row++) this.setInt32(row, value);
   }
 
-  /** Four 32-bit words, the first one leading in the text of the UUID: the engine keeps two little-endian halves. */
+  /** Takes four 32-bit words in the order of the UUID's text: the engine stores two little-endian halves. */
   setUuid(row: number, a: number, b: number, c: number, d: number): void {
     const view = this.#view;
     const at = row * 16;
@@ -91,20 +91,20 @@ export class TextColumn {
     this.#at += this.#bytes.write(text, this.#at, byteLength, 'utf8');
   }
 
-  /** Bytes [start, end) of `from`. */
+  /** Adds the bytes [start, end) of `from`. */
   addBytes(from: Buffer, start: number, end: number): void {
     this.#begin(end - start);
     this.#copy(from, start, end);
   }
 
-  /** Values that are laid out already, with their lengths. */
+  /** Adds encoded values, with their lengths. */
   addValues(values: Uint8Array): void {
     if (this.#at + values.length > this.#bytes.length) this.#grow(values.length);
     this.#bytes.set(values, this.#at);
     this.#at += values.length;
   }
 
-  /** The same text so many times. */
+  /** Adds the same text several times. */
   addRepeated(text: string, times: number): void {
     const from = this.#at;
     this.addText(text);
@@ -117,7 +117,7 @@ export class TextColumn {
     this.#at = from + total;
   }
 
-  /** One value of these pieces, one behind the other. */
+  /** Adds one value that consists of these pieces. */
   addPieces(pieces: readonly Uint8Array[]): void {
     let byteLength = 0;
     for (const piece of pieces) byteLength += piece.length;
@@ -128,7 +128,7 @@ export class TextColumn {
     }
   }
 
-  /** The first byte of the range, the prefix, the rest of the range. */
+  /** Adds the first byte of the range, the prefix, and the rest of the range. */
   addWithPrefix(from: Buffer, start: number, end: number, prefix: Uint8Array): void {
     this.#begin(end - start + prefix.length);
     this.#bytes[this.#at++] = from[start] ?? 0;
@@ -173,7 +173,7 @@ export class TextColumn {
   }
 }
 
-/** Not filled with zeros, and not out of a pool that it would share with others. */
+/** Allocates memory that is neither zeroed nor from a shared pool. */
 function fresh(size: number): Uint8Array<ArrayBuffer> {
   return Buffer.allocUnsafeSlow(size);
 }
@@ -182,7 +182,7 @@ function viewOf(bytes: Uint8Array<ArrayBuffer>): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** Of a value in a column of texts: where its bytes begin and end. */
+/** Returns where the bytes of a value in a text column begin and end. */
 export function textAt(column: Uint8Array, at: number): { readonly from: number; readonly to: number } {
   let length = 0;
   let from = at;
@@ -193,7 +193,7 @@ export function textAt(column: Uint8Array, at: number): { readonly from: number;
   }
 }
 
-/** What precedes the values of a column, and the number of columns and rows that precede the first. */
+/** Returns the numbers of columns and rows that precede the first column of a block. */
 export function blockHead(columns: number, rows: number): Uint8Array {
   return Buffer.from([...varint(columns), ...varint(rows)]);
 }

@@ -2,7 +2,7 @@ import { covers, readPartName } from './chdb/part-names.ts';
 import type { StoreReader } from './eventstore.ts';
 import { damagedPartsSql, type DamagedPart } from './sql.ts';
 
-/** A part as it was when the service stopped. */
+/** A part at the time when the service stopped. */
 export interface NotedPart {
   readonly name: string;
   readonly rows: number;
@@ -11,19 +11,19 @@ export interface NotedPart {
 const partsSql = `SELECT name, rows, active FROM system.parts
 WHERE database = currentDatabase() AND table = 'events' AND engine = 'ReplacingMergeTree' ORDER BY name`;
 
-/** Inactive parts are those that were merged and are not deleted yet. */
+/** Lists parts; inactive ones were merged and are not deleted yet. */
 async function listParts(store: StoreReader): Promise<(NotedPart & { readonly active: boolean })[]> {
   const parts = await store.query<{ name: string; rows: string | number; active: number }>(partsSql);
   return parts.map(({ name, rows, active }) => ({ name, rows: Number(rows), active: Number(active) === 1 }));
 }
 
-/** What a store holds while it is not written to. A part without rows may vanish at any time. */
+/** Lists the parts of an idle store. A part without rows may be removed at any time. */
 export async function notedParts(store: StoreReader): Promise<NotedPart[]> {
   const parts = await listParts(store);
   return parts.filter(({ active, rows }) => active && rows > 0).map(({ name, rows }) => ({ name, rows }));
 }
 
-/** Of the noted parts those whose rows are in no part that is there. Those that the engine set aside as damaged are reported as such. */
+/** Returns the noted parts whose rows are in no existing part. Parts that the engine set aside as damaged are reported as such. */
 export async function missingParts(store: StoreReader, noted: readonly NotedPart[]): Promise<NotedPart[]> {
   const there = [...(await listParts(store)), ...(await store.query<DamagedPart>(damagedPartsSql))]
     .map(({ name }) => readPartName(name.replace(/^[a-z-]+_(?=\d+_\d+_\d+_\d+)/, '')))
@@ -34,7 +34,7 @@ export async function missingParts(store: StoreReader, noted: readonly NotedPart
   });
 }
 
-/** @param file that holds the note */
+/** @param file with the note */
 export function missingText(missing: readonly NotedPart[], file: string): string {
   if (missing.length === 0) return '';
   const rows = missing.reduce((sum, part) => sum + part.rows, 0);

@@ -1,8 +1,8 @@
 import type { StoreReader } from './eventstore.ts';
 
 /**
- * What the stored events say of persons and groups, in the order in which they arrived; for making those anew. Every read is
- * of some distinct ids or group keys of one project, and shows each event once.
+ * Reads stored events in the order of arrival, to rebuild persons and groups. Every read concerns some distinct ids or group keys of one
+ * project, and returns each event once.
  */
 export interface FirstSeen {
   readonly distinctId: string;
@@ -11,11 +11,11 @@ export interface FirstSeen {
   readonly arrival: Arrival;
 }
 
-/** Where an event stands in the order of arrival; events of one request share `receivedAt`. Times in µs. */
+/** Position of an event in the order of arrival; events of one request share `receivedAt`. Times in µs. */
 export interface Arrival {
   readonly receivedAt: number;
   readonly micros: number;
-  /** 0: it joins persons, which comes before what else is said at the same time; 1: any other. */
+  /** 0: a merge of persons, which comes before other changes at the same time; 1: any other event. */
   readonly rank: number;
   readonly uuid: string;
   readonly distinctId: string;
@@ -29,17 +29,17 @@ export interface ProfileEvent extends Arrival {
 }
 
 /**
- * By run: when all its events count as arrived, µs. What a run loads again comes in later than it did, or would have; who absorbs
- * whom must not depend on that.
+ * By run: when all its events count as arrived, µs. A run that loads again arrives later than it did or would have, but which person
+ * absorbs the other must not depend on that.
  */
 export type RunArrivals = Readonly<Record<string, number>>;
 
-/** Events that say that two ids are one person, and the property with the other id. */
+/** Events that merge two ids. */
 const mergeEvents = "('$identify', '$create_alias', '$merge_dangerously')";
 const groupEvents = "('$groupidentify', '$group_identify')";
 const ofProject = 'project_id = {project:Int32}';
 const ofIds = `${ofProject} AND distinct_id IN (SELECT arrayJoin({ids:Array(String)}))`;
-/** A key may be written with escapes: then the text has to be read. */
+/** A key may be written with escapes, in which case the text has to be parsed. */
 const mayHave = (...keys: readonly string[]): string =>
   [...keys.map((key) => `position(properties, '"${key}') > 0`), String.raw`position(properties, '\\u') > 0`].join(
     ' OR ',
@@ -61,7 +61,7 @@ function paramsOf(arrivals: RunArrivals) {
   return runs.length === 0 ? {} : { runs, arrivals: Object.values(arrivals) };
 }
 
-/** When each id was first seen with an event that makes a person; ids without one are left out. */
+/** Returns when each id was first seen with an event that creates a person; ids without one are omitted. */
 export async function firstSeen(
   store: StoreReader,
   projectId: number,
@@ -80,18 +80,18 @@ FROM events FINAL PREWHERE ${ofIds} WHERE NOT ${isNobodys} GROUP BY distinct_id`
   });
 }
 
-/** Events of these ids that change persons or join them, at most `limit`, those after `after`. */
+/** Returns events of these ids that change or merge persons, at most `limit`, after `after`. */
 export function profileEvents(
   store: StoreReader,
   projectId: number,
   ids: readonly string[],
   page: ArrivalPage,
 ): Promise<ProfileEvent[]> {
-  const says = `(event IN ${mergeEvents} OR ${mayHave('$set', '$unset')})`;
-  return readPage(store, `PREWHERE ${ofIds} WHERE ${says}`, { project: projectId, ids }, page);
+  const isChange = `(event IN ${mergeEvents} OR ${mayHave('$set', '$unset')})`;
+  return readPage(store, `PREWHERE ${ofIds} WHERE ${isChange}`, { project: projectId, ids }, page);
 }
 
-/** Events that say something of these groups. */
+/** Returns events that change these groups. */
 export function groupProfileEvents(
   store: StoreReader,
   projectId: number,
@@ -150,14 +150,14 @@ function keyOf({ receivedAt, micros, rank: ofRank, uuid, distinctId, event, day 
   return { received: receivedAt, micros, rank: ofRank, uuid, id: distinctId, event, day };
 }
 
-/** As an id or key is understood: a text as it is, anything else as its JSON; nothing for what names nobody. */
+/** Converts an id or key: strings unchanged, anything else to JSON; empty for values that identify nothing. */
 function textOf(key: string): string {
   const raw = `JSONExtractRaw(properties, ${key})`;
   return `multiIf(JSONType(properties, ${key}) = 'String', JSONExtractString(properties, ${key}),
   ${raw} IN ('null', 'false', '0'), '', ${raw})`;
 }
 
-/** Pairs of ids of which stored events say that they are one person, where one of them is in `ids`. */
+/** Returns pairs of ids that stored events merge, where one of them is in `ids`. */
 export async function mergePairs(
   store: StoreReader,
   projectId: number,

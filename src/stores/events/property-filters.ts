@@ -5,7 +5,7 @@ const filtersMax = 20;
 const valuesMax = 100;
 
 /**
- * Reads the JSON array of property filters of a query string. Returns a sentence for people when it is none.
+ * Parses the JSON array of property filters of a query string. Returns a message for users if it is invalid.
  * Numbers and booleans are compared by their JSON text, to the last digit.
  */
 export function parsePropertyFilters(text: string): PropertyFilter[] | string {

@@ -2,7 +2,7 @@ import type { EventStore, QueryParam } from './eventstore.ts';
 import { filterConditions, timeConditions, type Conditions, type EventFilter } from './filters.ts';
 import type { RecentReach } from './recent-reach.ts';
 
-/** Reading events back. A row that a later merge will remove is never shown: every answer goes through FINAL. */
+/** Reads events. A row that a later merge will remove is never returned: every query uses FINAL. */
 export interface StoredEvent {
   readonly uuid: string;
   readonly event: string;
@@ -26,14 +26,14 @@ export interface EventKey {
 
 export interface EventPage {
   readonly events: readonly StoredEvent[];
-  /** Pass it as `cursor` for the next page; null when there is none. */
+  /** The `cursor` of the next page; null: there is none. */
   readonly next: EventKey | null;
 }
 
 const dayMicros = 86_400_000_000n;
-/** A first look at the newest day is enough for most projects; the last span stands for everything before. */
+/** The newest day is enough for most projects; the last span covers everything before. */
 export const spans = [1n * dayMicros, 7n * dayMicros, 31n * dayMicros, 366n * dayMicros, null] as const;
-/** One person's events are few: a look at a month costs hardly more than one at a day, and finds more. */
+/** One person has few events: reading a month costs hardly more than a day, and finds more. */
 const narrowSpans = [31n * dayMicros, 124n * dayMicros, 496n * dayMicros, null] as const;
 
 const keyColumns = `toString(uuid) AS uuid_text, event, distinct_id, toInt32(day) AS day_number,
@@ -68,13 +68,13 @@ interface NewestPage {
   readonly limit: number;
   readonly cursor?: EventKey;
   readonly nowMicros: bigint;
-  /** Of this store; first pages are found with less reading. Default: nothing is known. */
+  /** Reach of earlier lists of this store, which makes first pages cheaper. Default: unknown. */
   readonly reach?: RecentReach;
 }
 
 /**
- * Events newest first. Looks at growing spans of time, from the newest backwards, for the keys of as many rows as are
- * wanted, and reads whole rows only for those: the cost follows the page, not the number of events stored.
+ * Lists events newest first. Searches growing time spans, from the newest backwards, for the keys of as many rows as needed, and reads
+ * whole rows only for those: the cost depends on the page, not on the number of stored events.
  */
 export async function listEvents(
   store: EventStore,
@@ -84,8 +84,8 @@ export async function listEvents(
 ): Promise<EventPage> {
   const found: FoundEvent[] = [];
   let place: Place | undefined = firstPlace(projectId, filter, page);
-  // More than once where duplicates among the keys have left the page short: then for a whole page, since a query for the few that are
-  // missing may find nothing but further duplicates.
+  // Repeated if duplicates among the keys have left the page short: then for a whole page, since a query for the few missing ones may
+  // find nothing but further duplicates.
   while (found.length <= page.limit && place !== undefined) {
     const { keys, next }: Gathered = await gatherKeys(store, projectId, filter, place, page.limit + 1);
     found.push(...(await eventsOf(store, projectId, filter, keys)));
@@ -110,14 +110,14 @@ function firstPlace(projectId: number, filter: EventFilter, { cursor, nowMicros,
   };
 }
 
-/** Where looking backwards goes on. */
+/** Position from which the search backwards continues. */
 interface Place {
   /** Within the span that ends at `before`. */
   readonly cursor: EventKey | undefined;
   readonly before: bigint | undefined;
-  /** Nothing is newer. */
+  /** No event is newer. */
   readonly from: bigint;
-  /** Where the next span begins, whatever its length; undefined: its length says so. */
+  /** Where the next span begins, whatever its length; undefined: its length decides. */
   readonly reached: bigint | undefined;
   /** Which span comes next. */
   readonly span: number;
@@ -125,7 +125,7 @@ interface Place {
 
 interface Gathered {
   readonly keys: readonly EventKey[];
-  /** Undefined: there is nothing more. */
+  /** Undefined: there are no more events. */
   readonly next: Place | undefined;
 }
 
@@ -138,7 +138,7 @@ async function gatherKeys(
 ): Promise<Gathered> {
   const isNarrow = filter.distinctId !== undefined || filter.distinctIds !== undefined;
   const lengths = isNarrow ? narrowSpans : spans;
-  // newestMicros knows nothing of these conditions, so that many jumps may find nothing.
+  // newestMicros ignores these conditions, so that many jumps may find nothing.
   const jumpsToMatch = filter.run === undefined && (filter.properties ?? []).length === 0;
   const keys: EventKey[] = [];
   let { cursor, before, from, reached, span } = place;
@@ -146,10 +146,10 @@ async function gatherKeys(
     const after = reached ?? spanStart(from, lengths[span] ?? null, filter.after);
     const more = await keysIn(store, projectId, filter, { after, before }, cursor, wanted - keys.length);
     keys.push(...more);
-    // The span may hold more.
+    // The span may contain more.
     if (keys.length === wanted) return { keys, next: { cursor: keys.at(-1), before, from, reached, span } };
     if (after === filter.after) return { keys, next: undefined };
-    // Where nothing is, a jump to the newest event follows, and then as short a look as before.
+    // After an empty span, jumps to the newest event and continues with a span of the same length.
     const isLonger = reached === undefined && (more.length > 0 || !jumpsToMatch);
     if (isLonger) span = Math.min(span + 1, lengths.length - 1);
     before = after;
@@ -162,7 +162,7 @@ async function gatherKeys(
   }
 }
 
-/** Where a span that ends just after `from` begins; undefined: no bound. */
+/** Returns where a span that ends just after `from` begins; undefined: no bound. */
 function spanStart(from: bigint, span: bigint | null, after: bigint | undefined): bigint | undefined {
   if (span === null) return after;
   const start = from - span;
@@ -170,8 +170,8 @@ function spanStart(from: bigint, span: bigint | null, after: bigint | undefined)
 }
 
 /**
- * Time of the newest row that may match: duplicates and properties are left out of account, which costs little. Asked for as the
- * first in an order, for which the engine leaves out what its index of times says is older.
+ * Returns the time of the newest row that may match; cheap, because it ignores duplicates and properties. It is the first row in an
+ * order, for which the engine skips granules that its index of times shows to be older.
  */
 async function newestMicros(
   store: EventStore,
@@ -190,7 +190,7 @@ async function newestMicros(
   return row && BigInt(row.micros);
 }
 
-/** Keys of the first rows in the order, duplicates included. */
+/** Returns the keys of the first rows in the order, including duplicates. */
 export async function keysIn(
   store: EventStore,
   projectId: number,
@@ -217,7 +217,7 @@ function beyond(cursor: EventKey, order: EventOrder): { sql: string[]; params: R
   const sign = order === 'newest_first' ? '<' : '>';
   return {
     sql: [
-      // The first condition follows from the second; an index understands it.
+      // The first condition follows from the second, but an index can use it.
       `timestamp ${sign}= fromUnixTimestamp64Micro({cursor_micros:Int64}, 'UTC')`,
       `(timestamp, uuid, event, distinct_id, day) ${sign} (
   fromUnixTimestamp64Micro({cursor_micros:Int64}, 'UTC'), {cursor_uuid:UUID}, {cursor_event:String},
@@ -233,7 +233,7 @@ function beyond(cursor: EventKey, order: EventOrder): { sql: string[]; params: R
   };
 }
 
-/** The events of these keys that stand: a key whose row is only a duplicate of another row is left out. Order is kept. */
+/** Returns the effective events of these keys in order: a key whose row is only a duplicate is omitted. */
 export async function eventsOf(
   store: EventStore,
   projectId: number,
@@ -242,7 +242,7 @@ export async function eventsOf(
 ): Promise<FoundEvent[]> {
   if (keys.length === 0) return [];
   const standing = new Map<string, EventRow>();
-  for (const row of await standingRows(store, projectId, filter, keys)) standing.set(keyText(keyOf(row)), row);
+  for (const row of await effectiveRows(store, projectId, filter, keys)) standing.set(keyText(keyOf(row)), row);
   const events: FoundEvent[] = [];
   for (const key of keys) {
     const text = keyText(key);
@@ -254,10 +254,10 @@ export async function eventsOf(
 }
 
 /**
- * The rows of these identities that stand. There hardly ever are duplicates, so they are merged only where a look without it has shown
- * some. Such a look does not filter: what it left out might be the one that stands.
+ * Returns the effective rows of these identities. Duplicates are rare, so they are merged only if a first query without merging has
+ * shown some. That query does not filter: it might exclude the effective row.
  */
-async function standingRows(
+async function effectiveRows(
   store: EventStore,
   projectId: number,
   filter: EventFilter,
@@ -283,9 +283,9 @@ async function standingRows(
 const eventsFrom = `SELECT ${keyColumns}, properties, historical_migration FROM events`;
 
 /**
- * PREWHERE may go before the merge of duplicates because it speaks of the identity only, which they share. Events and ids only tell
- * which granules to read: of the rows there the uuid is enough to look at. The hashes are a subquery because the index makes nothing
- * of a list that an array function returns.
+ * PREWHERE may be applied before duplicates are merged because it only concerns the identity, which they share. Events and ids only
+ * select granules; within them the uuid is enough. The hashes are a subquery because the index cannot use a list that an array
+ * function returns.
  */
 const ofIdentities = `PREWHERE project_id = {project:Int32}
   AND day IN (CAST({days:Array(Int32)}, 'Array(Date32)'))
@@ -293,11 +293,11 @@ const ofIdentities = `PREWHERE project_id = {project:Int32}
   AND indexHint(cityHash64(distinct_id) IN (SELECT cityHash64(arrayJoin({ids:Array(String)}))))
   AND uuid IN ({uuids:Array(UUID)})`;
 
-/** The event of this uuid; of several with the same one, the newest. Undefined when there is none. */
+/** Returns the event with this uuid, the newest of several; undefined if there is none. */
 export async function getEvent(store: EventStore, projectId: number, uuid: string): Promise<StoredEvent | undefined> {
   const [row] = await store.query<EventRow>(
-    // Duplicates share their uuid, so PREWHERE and its index may go before their merge. Servers before 25.6 use no index there
-    // unless they are told to.
+    // Duplicates share their uuid, so PREWHERE and its index may be applied before they are merged. Servers before 25.6 use an
+    // index there only with a setting.
     `SELECT ${keyColumns}, properties, historical_migration FROM events FINAL PREWHERE uuid = {uuid:UUID}
 WHERE project_id = {project:Int32} ${newestFirst} LIMIT 1 SETTINGS use_skip_indexes_if_final = 1`,
     { project: projectId, uuid },
@@ -306,8 +306,8 @@ WHERE project_id = {project:Int32} ${newestFirst} LIMIT 1 SETTINGS use_skip_inde
 }
 
 /**
- * Roughly how many historical events of a project are stored, for limits: rows that a later merge will remove still count,
- * which makes it cheap. The exact number is usageByDay's.
+ * Returns approximately how many historical events of a project are stored, for limits: rows that a later merge will remove still
+ * count, which makes it cheap. usageByDay returns the exact number.
  */
 export async function historicalTotal(store: EventStore, projectId: number): Promise<number> {
   const rows = await store.query<{ events: string }>(
@@ -320,7 +320,7 @@ export async function historicalTotal(store: EventStore, projectId: number): Pro
 function joined(...parts: readonly Conditions[]): {
   readonly sql: string;
   readonly params: Record<string, QueryParam>;
-  /** To stand before WHERE: nothing, or the condition to begin with. */
+  /** Text before WHERE: empty, or the first condition to apply. */
   readonly prewhere: string;
 } {
   const narrow = parts.map((part) => part.narrow).find((condition) => condition !== undefined);

@@ -17,31 +17,31 @@ import { checkRun, checkToken } from './sql.ts';
 /**
  * Port: tables for each import run, two of them of the same form as `events`. Rows are inserted as segments of the source are converted, in any
  * order, counted and compared there (run-table-reads.ts), and those of `rows` are then attached to `events` month by month without being
- * copied. What they say of persons and groups lies beside them in `facts`, and once more in the order in which persons learn from it
+ * copied. Their changes to persons and groups are in `facts`, and again in the order in which they are applied
  * (run-facts.ts).
  *
  * Promises (checked by test/conformance/event-store/run-tables.ts for every adapter)
- * - Each call may be repeated after whatever end, `kill -9` of the engine included: what it has done is done once.
+ * - Each call may be repeated after any interruption, including `kill -9` of the engine: its effects happen once.
  * - `insert` of the same segment, whole or after a partial write, leaves every row stored once. Once it resolves, the rows survive a
  *   kill, and the loss of a minority of a shard's replicas.
  * - `attach` adds a month's rows to `events` under the rules of that table: of equal identities the one received first is shown. Once it
  *   resolves, they are as safe as inserted ones. Attached again they change nothing that reads (FINAL) show.
- * - `orderFacts` begins anew whatever an earlier call has left.
- * - Nothing of a run becomes SQL text but its project and its id, which are checked.
+ * - `orderFacts` starts over, whatever an earlier call has left.
+ * - Only a run's project and id, which are checked, become SQL text.
  *
- * Where a row stands in the source is its `received_at`: start of the run + number of the record in µs. So the first of the source wins,
- * whatever the order of inserts. A column of its own cannot hold it: the engine attaches parts only between tables of equal columns.
+ * The position of a row in the source is its `received_at`: start of the run + number of the record in µs. So the first record of the source wins,
+ * whatever the order of inserts. A separate column is not possible: the engine attaches parts only between tables of equal columns.
  *
  * The table never merges its parts. A merge would drop all but one row of an identity, and with them the report of duplicates. An
  * engine without that rule (MergeTree) would keep them, but its merged parts look free of duplicates once they are attached: FINAL
  * shows them twice in ClickHouse before 26.3.17. `events` merges the parts after they are attached.
  */
 export interface RunTables {
-  /** Makes `rows` and `facts`; nothing where they are there. */
+  /** Creates `rows` and `facts` unless they exist. */
   create(run: RunRef): Promise<void>;
   /** Runs that have a table or a part of one, as a crash leaves it, once each; by project and id. */
   list(): Promise<RunRef[]>;
-  /** Frees the disk of all, but for what `events` has been given. Nothing where there are no tables. */
+  /** Frees the disk space of all tables, except of parts that `events` has attached. Does nothing without tables. */
   drop(run: RunRef): Promise<void>;
   /**
    * Rows of that run and project only. `segment`: names the content of the batch, 1 to 100 characters of `[A-Za-z0-9_:.-]`, the same at
@@ -51,20 +51,20 @@ export interface RunTables {
   insert(run: RunRef, batch: RowBatch, segment: string, into?: RunTable): Promise<void>;
   /** `month` of `rows`: 202403. A month without rows is none. Rejects where `events` has got other columns since the table was made. */
   attach(run: RunRef, month: number): Promise<void>;
-  /** Ascending; empty where there is no table. */
+  /** Ascending; empty without a table. */
   partitions(run: RunRef, of?: RunTable): Promise<RunPartition[]>;
-  /** Puts facts in order for `orderedFacts`: by component, time and place. */
+  /** Sorts facts for `orderedFacts`: by component, time and place. */
   orderFacts(run: RunRef, facts: FactsToOrder): Promise<void>;
   /** Facts of the components [from, to), each as JSON on a line of its own: so many from `offset` on, in order. */
   orderedFacts(run: RunRef, slice: FactSlice): Promise<Buffer>;
-  /** How many there are in each of so many slices of equal width. */
+  /** Counts them in each of `slices` slices of equal width. */
   countOrderedFacts(run: RunRef, slices: number): Promise<number[]>;
 }
 
 export interface RunPartition {
   /** Of the events' `day`: 202403 is March 2024. */
   readonly month: number;
-  /** Stored rows, those of equal identities too. */
+  /** Stored rows, including duplicates. */
   readonly rows: number;
   /** On the disk of one replica of each shard; after `attach` shared with `events` until that merges them. */
   readonly bytes: number;
@@ -81,7 +81,7 @@ export type RunTableChange =
   | { readonly kind: 'attach'; readonly run: RunRef; readonly month: number }
   | OrderChange;
 
-/** What an adapter does for these tables. */
+/** The adapter's part for these tables. */
 export interface RunTableTransport {
   /** Runs `runTableSql`: what `isOfShards` on each shard, the rest on the whole store. */
   change(change: RunTableChange): Promise<void>;
@@ -123,7 +123,7 @@ export function createRunTables(transport: RunTableTransport): RunTables {
   };
 }
 
-/** Throws before anything is asked of the store. */
+/** Throws before anything is sent to the store. */
 function checked(change: RunTableChange): RunTableChange {
   runTableSql(change);
   return change;
@@ -149,7 +149,7 @@ WHERE database = currentDatabase() AND table = '${table}' AND active GROUP BY pa
 /** More parts of a month than a run has segments; beyond it inserts are refused, and larger segments are the remedy. */
 const partsMax = 10_000;
 
-/** In this order; each of them may run again. */
+/** Statements in this order; each may be repeated. */
 export function runTableSql(change: RunTableChange, form: SchemaForm = singleForm): readonly string[] {
   const { run } = change;
   switch (change.kind) {
@@ -168,7 +168,7 @@ export function runTableSql(change: RunTableChange, form: SchemaForm = singleFor
 
 function createSql(table: string, form: SchemaForm): readonly string[] {
   return [
-    // A path of its own for each table that has had the name: a replica that was away at a drop must not bring its rows back.
+    // A unique path for each table of the name: a replica that was unavailable at a drop must not bring its rows back.
     `CREATE TABLE IF NOT EXISTS ${form.rowsOf(table)}${form.everywhere} AS ${form.rowsOf('events')}
 ENGINE = ${form.engine('ReplacingMergeTree', `${table}/{uuid}`, 'first_wins')}
 PARTITION BY toYYYYMM(day)

@@ -1,26 +1,26 @@
-/** What the tables of the event store are made of: on one server, or on each of a cluster's. */
+/** SQL for the tables of the event store, on one server or on each of a cluster's. */
 export interface SchemaForm {
-  /** Follows a table's name in a statement that all servers are to run; empty on one server. */
+  /** Follows a table's name in a statement for all servers; empty on one server. */
   readonly everywhere: string;
-  /** The table that holds rows; on one server the one that is read, too. */
+  /** The table with the rows; on one server it is also the one that is read. */
   readonly rowsOf: (table: string) => string;
-  /** Engine of a table whose rows are split over the shards. */
+  /** Engine of a table whose rows are distributed over the shards. */
   readonly engine: (name: 'ReplacingMergeTree', table: string, version: string) => string;
-  /** Engine of a small table that every server has whole. */
+  /** Engine of a small table that is complete on every server. */
   readonly wholeEngine: (table: string) => string;
   /** Settings that make a repeated insert token harmless. */
   readonly tokenWindow: string;
-  /** Statements that make the table through which all shards are read; none on one server. */
+  /** Statements that create the table through which all shards are read; none on one server. */
   readonly readThrough: (table: string, columns: string) => readonly string[];
   /** The same for a table with the columns of another one. */
   readonly readThroughAs: (table: string, like: string) => readonly string[];
   /** Statements that change that table; none on one server. */
   readonly alterReadThrough: (table: string, change: string) => readonly string[];
-  /** What a cluster has besides. */
+  /** Further statements for a cluster. */
   readonly extra: readonly string[];
 }
 
-/** Tokens that are remembered: more inserts than can happen before the last try of one. */
+/** Number of remembered tokens: more than the inserts before the last attempt of one. */
 const tokens = 10_000;
 
 export const singleForm: SchemaForm = {
@@ -35,20 +35,20 @@ export const singleForm: SchemaForm = {
   extra: [],
 };
 
-/** A token is remembered for so long, too: a worker that comes back with a range after a week still doubles nothing. */
+/** How long a token is remembered: a worker that repeats a range after a week still duplicates nothing. */
 const tokenSeconds = 30 * 86_400;
 
 export interface ClusterPlace {
-  /** As the servers know it (`remote_servers`). */
+  /** Its name on the servers (`remote_servers`). */
   readonly cluster: string;
   readonly database: string;
-  /** Of its shards. */
+  /** Weights of its shards. */
   readonly weights: readonly number[];
 }
 
 /**
- * Tables of a cluster. The servers' macros `{shard}` and `{replica}` say who they are; a table that all have whole lies under one
- * path for all of them, the others under one for each shard.
+ * Returns the SQL for a cluster. The servers' macros `{shard}` and `{replica}` identify them; a table that is complete on all servers
+ * has one path for all of them, the others have one per shard.
  */
 export function clusterForm({ cluster, database, weights }: ClusterPlace, shardKeySql: string): SchemaForm {
   const everywhere = ` ON CLUSTER '${cluster}'`;

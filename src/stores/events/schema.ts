@@ -9,7 +9,7 @@ export interface StoreMigration {
   readonly statements: (form: SchemaForm) => readonly string[];
 }
 
-/** Numbered from 1, forward only, never changed once landed. Every statement may run twice: a crash may fall between two. */
+/** Numbered from 1, forward only, never changed once landed. Every statement may run twice, after a crash in between. */
 export const migrations: readonly StoreMigration[] = [
   { name: 'events', statements: events },
   { name: 'uuid filter', statements: uuidFilter },
@@ -17,7 +17,7 @@ export const migrations: readonly StoreMigration[] = [
   { name: 'sync merges', statements: syncMerges },
 ];
 
-/** What a transport offers to bring the schema up to date. */
+/** The transport's functions for migrations. */
 export interface SchemaConnection {
   command(sql: string): Promise<void>;
   rows<Row>(sql: string): Promise<Row[]>;
@@ -29,12 +29,13 @@ export class StoreSchemaTooNewError extends Error {
 }
 
 /**
- * Applies what is missing; one process at a time. Throws StoreSchemaTooNewError, having changed nothing, when the store is ahead of
- * the program.
+ * Applies missing migrations; one process at a time.
+ *
+ * @throws StoreSchemaTooNewError, having changed nothing, when the store is newer than the program
  */
 export async function migrateStore(connection: SchemaConnection, form: SchemaForm = singleForm): Promise<void> {
   const present = await checkedVersion(connection);
-  // A cluster of which a server is away changes no tables; whoever has nothing to change need not wait for it.
+  // While a server of a cluster is unavailable no table can be changed; a process without changes need not wait.
   if (present === migrations.length) return;
   await connection.command(versionTable(form));
   for (const statement of form.extra) await connection.command(statement);
@@ -52,7 +53,7 @@ async function checkedVersion(connection: SchemaConnection): Promise<number> {
   const present = await presentVersion(connection);
   if (present <= migrations.length) return present;
   throw new StoreSchemaTooNewError(
-    `The event store has schema version ${present}, but this program knows versions up to ${migrations.length}. ` +
+    `The event store has schema version ${present}, but this program supports versions up to ${migrations.length}. ` +
       'Start the newer version of the program again, or restore a backup from before the upgrade.',
   );
 }

@@ -1,11 +1,11 @@
 import type { RunDays, RunRef, StoreHealth } from './eventstore.ts';
 import { eventColumns } from './rows.ts';
 
-/** The SQL that both transports share. No value of a client ever becomes part of it. */
+/** SQL that both transports share. No value of a client ever becomes part of it. */
 
 const tokenForm = /^[A-Za-z0-9_:.-]{1,200}$/;
 
-/** Throws when the token is not of the form that the port promises, since it is the one argument that becomes SQL text. */
+/** Checks the form of the token, the only argument that becomes SQL text. */
 export function checkToken(token: string): string {
   if (tokenForm.test(token)) return token;
   throw new TypeError(
@@ -13,10 +13,10 @@ export function checkToken(token: string): string {
   );
 }
 
-/** Where rows go to. */
+/** The table to insert into. */
 export interface InsertTarget {
   readonly table: string;
-  /** Besides those of every insert. */
+  /** In addition to those of every insert. */
   readonly settings: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export function insertSql(token: string, source: string, target = theTable): str
     'insert_deduplicate = 1',
     'async_insert = 0',
     'max_partitions_per_insert_block = 0',
-    // Equal identities within one batch are rare, and reads (FINAL) and merges remove them; looking for them here costs a
+    // Equal identities within one batch are rare, and reads (FINAL) and merges remove them; removing them here costs a
     // fifth (many months) to two fifths (one month) of the insert.
     'optimize_on_insert = 0',
     ...target.settings,
@@ -41,7 +41,7 @@ export function insertSql(token: string, source: string, target = theTable): str
 const runIdForm = /^[A-Za-z0-9-]{1,100}$/;
 const dayForm = /^\d{4}-\d\d-\d\d$/;
 
-/** Throws unless the run can stand in an SQL text. */
+/** Throws unless the run is safe in SQL text. */
 export function checkRun<Run extends RunRef>(run: Run): Run {
   const isProject = Number.isInteger(run.projectId) && run.projectId >= 0 && run.projectId < 2 ** 31;
   if (isProject && runIdForm.test(run.runId)) return run;
@@ -51,9 +51,9 @@ export function checkRun<Run extends RunRef>(run: Run): Run {
 }
 
 /**
- * Marks the rows, so that no read sees them; merges leave them out. One statement for all days: it goes through every part of the
- * table, and the days say which of them are only to be linked. The text holds the values, because the engine keeps it as text:
- * all are of a checked form.
+ * Marks rows as deleted, so that no read returns them and merges drop them. One statement for all days: it processes every part of the
+ * table, and the days decide which parts are only linked. The text contains the values, whose form is checked, because the engine
+ * stores it as text.
  */
 export function deleteRunSql({ projectId, runId, from, to }: RunDays, table = 'events'): string {
   if (!Number.isInteger(projectId) || !runIdForm.test(runId) || !dayForm.test(from) || !dayForm.test(to)) {
@@ -67,7 +67,7 @@ WHERE project_id = ${projectId} AND day >= toDate32('${from}') AND day <= toDate
 SETTINGS lightweight_deletes_sync = 2`;
 }
 
-/** Parts that the engine set aside when it opened the table, because they are damaged: their rows are missing from reads. */
+/** Selects damaged parts that the engine set aside when it opened the table: their rows are missing from reads. */
 export const damagedPartsSql = damagedPartsOf('events');
 
 export function damagedPartsOf(table: string): string {

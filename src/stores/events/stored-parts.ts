@@ -1,36 +1,36 @@
 import { StoreDeniedError, type StoreReader } from './eventstore.ts';
 
-/** A part of the table, which the engine writes once and never changes: merges and deletes replace it by another one. */
+/** A part of the table, which the engine writes once and never changes: merges and deletes replace it by another. */
 export interface StoredPart {
-  /** Of this part in this process. */
+  /** Id of the part in this process. */
   readonly id: number;
-  /** It came from a merge, so that it holds each event once. */
+  /** Whether it is the result of a merge, so that it contains each event once. */
   readonly isMerged: boolean;
   /** Days of the events' identity, as numbers. */
   readonly firstDay: number;
   readonly lastDay: number;
-  /** Of all its rows, where they were asked for. */
+  /** Time ranges of all its rows, if requested. */
   readonly times: Readonly<Partial<Record<TimeColumn, TimeRange>>>;
 }
 
 export type TimeColumn = 'timestamp' | 'received_at';
 
-/** From the first to the last, both included; µs. */
+/** First and last time, inclusive; µs. */
 export interface TimeRange {
   readonly first: bigint;
   readonly last: bigint;
 }
 
 /**
- * The table's parts that hold rows, as they are at the moment of the call. Undefined where they cannot be told: the store is a cluster
- * or empty, its user may not look, or they change faster than they are read.
+ * Returns the table's parts with rows at the moment of the call; undefined if they cannot be determined: the store is a cluster or empty,
+ * its user lacks permission, or the parts change faster than they are read.
  */
 export type PartsReader = (column?: TimeColumn) => Promise<readonly StoredPart[] | undefined>;
 
 interface ListedPart {
   readonly name: string;
   readonly level: number;
-  /** Of its content: a store that was restored may use a name again. */
+  /** Hash of its content: a restored store may reuse a name. */
   readonly hash: string;
 }
 
@@ -42,11 +42,11 @@ interface PartRow {
   readonly last_time: string;
 }
 
-/** Other engines than this one (of a cluster, or of a service in the cloud) list the parts of one server of several. */
+/** Other engines (of a cluster, or of a cloud service) list only the parts of one server. */
 const listSql = `SELECT name, toUInt32(level) AS level, hash_of_all_files AS hash FROM system.parts
 WHERE database = currentDatabase() AND table = 'events' AND active AND engine = 'ReplacingMergeTree'`;
 
-/** The engine knows a part's days without reading it; times are read, once for each part. */
+/** The engine has a part's days in its metadata; times are read, once per part. */
 function rangesSql(column: TimeColumn | undefined): string {
   const times =
     column &&
@@ -55,11 +55,11 @@ function rangesSql(column: TimeColumn | undefined): string {
   return `SELECT _part AS part, toInt32(min(day)) AS first_day, toInt32(max(day)) AS last_day${times ?? ''} FROM events`;
 }
 
-/** Merges replace parts while we look; they do so a few times a minute. */
+/** Attempts: merges replace parts in the meantime, a few times a minute. */
 const attempts = 3;
 
 export function createPartsReader(store: StoreReader): PartsReader {
-  /** Null: it holds no rows. */
+  /** Null: it has no rows. */
   let known: ReadonlyMap<string, StoredPart | null> = new Map();
   const ids = new Map<string, number>();
   let lastId = 0;
@@ -90,7 +90,7 @@ export function createPartsReader(store: StoreReader): PartsReader {
         const part = seen.get(key);
         const isEnough = part === null || (part && (column === undefined || part.times[column]));
         if (part !== undefined && isEnough) found.set(key, part);
-        // It was there before and after we looked for its rows.
+        // It existed before and after its rows were read.
         else if (unseen.has(key)) found.set(key, null);
       }
       const missing = listed.filter((part) => !found.has(keyOf(part)));

@@ -14,7 +14,7 @@ import { checkToken, deleteRunSql } from '../sql.ts';
 import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
 
 export interface ConnectOptions {
-  /** How long a call waits for an engine that is being started again. */
+  /** How long a call waits for an engine that is restarting. */
   readonly waitMs?: number;
 }
 
@@ -22,8 +22,8 @@ const healthWaitMs = 2000;
 const retryMs = 50;
 
 /**
- * The event store in the embedded engine, whose process startChdb keeps running. Any number of clients, in any thread, may
- * use one socket. Rows go through a file in `spoolDir`, so that no byte of them comes near an SQL text.
+ * Connects to the embedded engine, whose process startChdb keeps running. Any number of clients, in any thread, may use one socket. Rows
+ * are passed in a file in `spoolDir`, so that none of their bytes becomes SQL text.
  */
 export function connectChdb(socketPath: string, spoolDir: string, options: ConnectOptions = {}): RunStore {
   const link = new EngineLink(socketPath);
@@ -57,7 +57,7 @@ export function connectChdb(socketPath: string, spoolDir: string, options: Conne
       try {
         const answer = await link.call({ kind: 'health' }, healthWaitMs);
         if (answer.header.ok) return JSON.parse(answer.body.toString('utf8')) as StoreHealth;
-        return { ok: false, detail: `The embedded event store cannot say how it is: ${answer.header.message}` };
+        return { ok: false, detail: `The health of the embedded event store is unknown: ${answer.header.message}` };
       } catch (error) {
         if (!(error instanceof StoreUnavailableError)) throw error;
         return { ok: false, detail: error.message };
@@ -113,7 +113,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** One connection to the engine's process, made anew when a call finds it broken. */
+/** One connection to the engine's process, reopened when a call finds it broken. */
 class EngineLink {
   readonly #socketPath: string;
   #socket: Promise<Socket> | undefined;
@@ -149,11 +149,11 @@ class EngineLink {
       try {
         this.#socket ??= this.#open();
         const socket = await this.#socket;
-        // A socket that closed meanwhile would never say so again.
+        // A socket that has closed in the meantime emits no further event.
         if (!socket.destroyed) return socket;
       } catch (cause) {
         if (performance.now() + retryMs > deadline) {
-          const message = 'The embedded event store is not running; it is being started again.';
+          const message = 'The embedded event store is not running; it is restarting.';
           throw new StoreUnavailableError(message, { cause });
         }
         await new Promise((done) => setTimeout(done, retryMs));
@@ -172,7 +172,7 @@ class EngineLink {
         try {
           for (const frame of reader.push(chunk)) this.#answered(frame);
         } catch (error) {
-          // Not our protocol; 'close' follows and rejects what waits.
+          // Not our protocol; 'close' follows and rejects waiting calls.
           socket.destroy(error instanceof Error ? error : undefined);
         }
       });

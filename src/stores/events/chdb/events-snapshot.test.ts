@@ -40,7 +40,7 @@ it('a snapshot of an engine at work opens with what was stored by then, and drop
   snapshot.gather();
   const second = [testRow(project, { keyDay: 10_000 })];
   await insertRows(source.store, 'second', second);
-  snapshot.settle();
+  snapshot.fix();
   const later = [testRow(project, { keyDay: 10_000 })];
   await insertRows(source.store, 'later', later);
   snapshot.finish();
@@ -74,7 +74,7 @@ it('tables of runs are not in a snapshot, whenever they come and go while it is 
   snapshot.gather();
   await fill(meanwhile);
   await source.store.runTables.drop(gone);
-  snapshot.settle();
+  snapshot.fix();
   await source.store.runTables.drop(before);
   snapshot.finish();
   expect(readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((path) => path.includes('run_'))).toEqual([]);
@@ -102,7 +102,7 @@ it('tables of runs are not in a snapshot, whenever they come and go while it is 
 function stillSource(name: string, month: string): { readonly dir: string; readonly parts: readonly string[] } {
   const dir = join(root, name);
   const snapshot = createEventsSnapshot(source.dir, dir);
-  snapshot.settle();
+  snapshot.fix();
   snapshot.finish();
   // Paths below `data` lead to the same parts through a symbolic link.
   const below = readdirSync(join(dir, 'store'), { recursive: true, encoding: 'utf8' });
@@ -110,7 +110,7 @@ function stillSource(name: string, month: string): { readonly dir: string; reado
   return { dir, parts: below.filter(isPart).map((path) => join(dir, 'store', path)) };
 }
 
-it.each(['gather', 'settle'] as const)(
+it.each(['gather', 'fix'] as const)(
   'a part that the engine changes and removes while it is linked is in the snapshot once, and whole (%s)',
   async (moment) => {
     const [project, keyDay, month] =
@@ -131,7 +131,7 @@ it.each(['gather', 'settle'] as const)(
       return false;
     });
     if (moment === 'gather') snapshot.gather();
-    snapshot.settle();
+    snapshot.fix();
     snapshot.finish();
     expect(left.size).toBe(0);
     await using copy = await openCopy(place);
@@ -152,7 +152,7 @@ it('a part that a listing has missed, as it was named while the directory was re
     if (dirname(from) === dirname(part) && existsSync(hidden)) renameSync(hidden, part);
     return linkTree(from, to);
   });
-  snapshot.settle();
+  snapshot.fix();
   snapshot.finish();
   await using copy = await openCopy(place);
   expect(await countRows(copy.store, project)).toEqual({ all: 2, shown: 2 });
@@ -170,7 +170,7 @@ it('a delete that changes part after part does not hold up a snapshot', async ()
     if (from.startsWith(part)) linkTree(from, `${part}_${(mutation += 1)}`);
     return linkTree(from, to);
   });
-  snapshot.settle();
+  snapshot.fix();
   snapshot.finish();
   await using copy = await openCopy(place);
   expect(await copy.store.health()).toEqual({ ok: true, detail: '' });
@@ -185,14 +185,14 @@ it('the token of rows that are not in the snapshot is not in it either', async (
   // As at the moment in which the engine has written the token, and the part has no name yet.
   const torn = join(root, 'torn-source');
   const snapshotOfAll = createEventsSnapshot(source.dir, torn);
-  snapshotOfAll.settle();
+  snapshotOfAll.fix();
   const part = readdirSync(torn, { recursive: true, encoding: 'utf8' }).find((path) =>
     /\/200211_\d+_\d+_0$/.test(path),
   );
   await rm(join(torn, part ?? ''), { recursive: true });
   const place = join(root, 'torn');
   const snapshot = createEventsSnapshot(torn, join(place, 'events'));
-  snapshot.settle();
+  snapshot.fix();
   snapshot.finish();
   const copy = await tempChdb({}, place);
   try {
@@ -211,7 +211,7 @@ it('parts are linked, and what the engine goes on writing is copied', async () =
   }
   const place = join(root, 'linked');
   const first = createEventsSnapshot(source.dir, place);
-  first.settle();
+  first.fix();
   first.finish();
   const data = filesBelow(place).filter((file) => file.endsWith('data.bin'));
   expect(data.length).toBeGreaterThan(2);

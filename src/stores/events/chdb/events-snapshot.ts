@@ -17,59 +17,59 @@ import { isRunTable } from '../run-table-names.ts';
 import { keepTokensOf, readPartName, uncovered } from './part-names.ts';
 
 /**
- * A copy of the engine's directory as it is at one moment, whether or not the engine works in it. The engine never changes a file of a
- * part, so second names of the files are a copy; all else is small.
+ * Copies the engine's directory at one moment, whether or not the engine is running. The engine never changes a file of a part, so hard
+ * links of the files are a copy; everything else is small.
  *
- * A part that was merged or changed it may remove at any time, many of them at once: it renames the part's directory and then removes
- * the files. The part that has the rows by then got its name before.
+ * The engine may remove merged or mutated parts at any time, many at once: it renames the part's directory and then removes the files.
+ * The part that replaces it got its name before.
  *
- * Tables of runs are not in it: they come and go while it is made, and may be as large as all events. A run whose tables are missing
- * makes them again.
+ * Tables of runs are excluded: they are created and dropped in the meantime, and may be as large as all events. A run whose tables are
+ * missing creates them again.
  *
- * In this order: `gather`, as often as one likes; `settle`, which is the moment; `finish`.
+ * Call `gather` any number of times, then `fix`, which defines the moment, then `finish`.
  */
 export interface EventsSnapshot {
-  /** Links the parts that have come since the last time. */
+  /** Links the parts that are new since the last call. */
   gather(): void;
   /**
-   * What the copy holds is settled. Rows of an insert that is at work are in it or not, as after a crash; its token is there only with
+   * Fixes the content of the copy. Rows of an insert in progress are in it or not, as after a crash; its token is included only with
    * them. Takes milliseconds when most parts were gathered.
    */
-  settle(): void;
-  /** Removes what the engine would not read. */
+  fix(): void;
+  /** Removes everything that the engine would not read. */
   finish(): void;
 }
 
-/** Not part of what is stored: the lock of the process, what it was working on, and tables that are being dropped. */
-const leftOut = new Set(['status', 'tmp', 'metadata_dropped']);
+/** Not stored data: the lock of the process, its temporary files, and tables that are being dropped. */
+const excluded = new Set(['status', 'tmp', 'metadata_dropped']);
 const tokensDir = 'deduplication_logs';
 /** Parts that the engine has set aside. */
 const asideDir = 'detached';
 const pollsMax = 20;
 
-/** `to` is made. A directory that is not there is an empty store. `linkPart`: as `linkTree`. */
+/** Creates `to`. A missing directory is an empty store. `linkPart` does what `linkTree` does. */
 export function createEventsSnapshot(from: string, to: string, linkPart = linkTree): EventsSnapshot {
-  /** Path of a part below `from` that the copy holds whole → its inode: the engine may use a name again. */
+  /** Path of a completely copied part below `from` → its inode, since the engine may reuse a name. */
   const linked = new Map<string, number>();
-  /** Path of a table → the parts that it had at the moment. */
-  const settled = new Map<string, readonly string[]>();
+  /** Path of a table → its parts at the moment. */
+  const fixed = new Map<string, readonly string[]>();
   const inodeOf = (part: string): number | undefined => statSync(join(from, part), { throwIfNoEntry: false })?.ino;
   const link = (part: string): boolean => {
     const inode = inodeOf(part);
     if (linked.has(part) && (inode === undefined || linked.get(part) === inode)) return true;
     drop(part);
     if (inode === undefined) return false;
-    // One that still has its name afterwards was whole all the while.
+    // A part that still has its name afterwards was complete all the time.
     if (linkPart(join(from, part), join(to, part)) && inodeOf(part) === inode) linked.set(part, inode);
     else drop(part);
     return linked.has(part);
   };
-  /** Part of it may be there. */
+  /** Removes a possibly incomplete copy. */
   const drop = (part: string): void => {
     linked.delete(part);
     rmSync(join(to, part), { recursive: true, force: true });
   };
-  /** Links the parts that hold the table's rows, and adds those that the copy holds whole. False: one was removed before. */
+  /** Links the parts with the table's rows, and adds the complete ones. Returns false if one was removed before. */
   const linkParts = (table: string, whole: Set<string>): boolean => {
     const names = uncovered(partsIn(join(from, table)));
     const here = names.filter((name) => link(join(table, name)));
@@ -80,36 +80,36 @@ export function createEventsSnapshot(from: string, to: string, linkPart = linkTr
     gather() {
       for (const table of tablesIn(from)) linkParts(table, new Set());
     },
-    settle() {
-      for (const table of tablesIn(from)) settled.set(table, settledParts(table, linkParts));
+    fix() {
+      for (const table of tablesIn(from)) fixed.set(table, fixedParts(table, linkParts));
       // After the parts: for each of them its token was written before it got its name.
-      copyRest({ from, to, tables: new Set(settled.keys()), databases: new Set(databasesIn(from)) }, '');
+      copyRest({ from, to, tables: new Set(fixed.keys()), databases: new Set(databasesIn(from)) }, '');
     },
     finish() {
-      const kept = new Set([...settled].flatMap(([table, names]) => names.map((name) => join(table, name))));
+      const kept = new Set([...fixed].flatMap(([table, names]) => names.map((name) => join(table, name))));
       for (const part of linked.keys()) if (!kept.has(part)) drop(part);
-      for (const [table, names] of settled) keepTokens(join(to, table, tokensDir), names);
+      for (const [table, names] of fixed) keepTokens(join(to, table, tokensDir), names);
     },
   };
 }
 
 /**
- * A listing of a directory is not of one moment: while it is read, a part may go that it has not reached, and the part that has the rows
- * by then may come where it has been. So there is a second listing, which has that part. What others come or go meanwhile is no matter:
- * a part that is linked has its rows, and any that were merged or changed since are covered by those that came of them.
+ * Lists the parts at one moment. A directory listing is not atomic: while it is read, a part may be removed that it has not reached, and
+ * the part that replaces it may appear where the listing has been. So there is a second listing, which has that part. Other changes in
+ * the meantime do not matter: a linked part has its rows, and parts that were merged or mutated since are covered by their results.
  */
-function settledParts(table: string, linkParts: (table: string, whole: Set<string>) => boolean): readonly string[] {
+function fixedParts(table: string, linkParts: (table: string, whole: Set<string>) => boolean): readonly string[] {
   const whole = new Set<string>();
   for (let looks = 1; looks <= pollsMax; looks++) {
     const isWhole = linkParts(table, whole);
     if (isWhole && looks > 1) return uncovered([...whole]);
   }
   throw new Error(
-    `expected the parts of ${table} to stay for a moment, got others at each of ${pollsMax} looks; try again later`,
+    `expected the parts of ${table} to stay unchanged for a moment, got others in each of ${pollsMax} attempts; try again later`,
   );
 }
 
-/** Of tables with parts, below the engine's directory: those that have a name, which is a link to them. */
+/** Returns the tables with parts below the engine's directory that have a name, which is a link to them. */
 function tablesIn(dir: string): string[] {
   const links = entriesOf(join(dir, 'data')).flatMap(({ name: database }) =>
     entriesOf(join(dir, 'data', database)).map(({ name }) => join('data', database, name)),
@@ -117,7 +117,7 @@ function tablesIn(dir: string): string[] {
   return links.filter((link) => !isRunTable(basename(link))).map((link) => placeOf(dir, link));
 }
 
-/** Of databases: where the statements of their tables lie. */
+/** Returns the directories with the statements of the databases' tables. */
 function databasesIn(dir: string): string[] {
   const links = entriesOf(join(dir, 'metadata')).filter((entry) => entry.isSymbolicLink());
   return links.map(({ name }) => placeOf(dir, join('metadata', name)));
@@ -136,7 +136,7 @@ function partsIn(table: string): string[] {
     .map(({ name }) => name);
 }
 
-/** None of a directory that is gone. */
+/** Returns no entries for a missing directory. */
 function entriesOf(dir: string): Dirent[] {
   let entries: Dirent[] = [];
   unlessGone(() => (entries = readdirSync(dir, { withFileTypes: true })));
@@ -150,7 +150,7 @@ interface Copied {
   readonly databases: ReadonlySet<string>;
 }
 
-/** Files that go meanwhile, as those that the engine writes under another name first, are not of the moment. */
+/** Copies other files. Files that disappear in the meantime, such as temporary files of the engine, are skipped. */
 function copyRest(copied: Copied, path: string): void {
   const { from, to, tables, databases } = copied;
   if (!existsSync(join(from, path))) return;
@@ -158,8 +158,8 @@ function copyRest(copied: Copied, path: string): void {
   for (const entry of entriesOf(join(from, path))) {
     const inner = join(path, entry.name);
     const [source, copy] = [join(from, inner), join(to, inner)];
-    if (path === '' && leftOut.has(entry.name)) continue;
-    // Of a table of a run, or of one that is being made or dropped.
+    if (path === '' && excluded.has(entry.name)) continue;
+    // A table of a run, or one that is being created or dropped.
     if (isRunTable(parse(entry.name).name)) continue;
     if (place.test(inner) && !tables.has(inner) && !databases.has(inner)) continue;
     if (entry.isSymbolicLink()) unlessGone(() => symlinkSync(readlinkSync(source), copy));
@@ -171,7 +171,7 @@ function copyRest(copied: Copied, path: string): void {
   }
 }
 
-/** The engine begins a new file, and removes an old one, now and then. */
+/** Copies the token log; the engine starts a new file, and removes an old one, from time to time. */
 function copyTokens(from: string, to: string): void {
   const namesIn = (dir: string): string[] => entriesOf(dir).map(({ name }) => name);
   for (let looks = 0; looks < pollsMax; looks++) {
@@ -181,7 +181,7 @@ function copyTokens(from: string, to: string): void {
     if (namesIn(from).join() === names.join()) return;
     rmSync(to, { recursive: true });
   }
-  throw new Error(`expected ${from} to stay for a moment, got other files at each of ${pollsMax} looks`);
+  throw new Error(`expected ${from} to stay unchanged for a moment, got other files in each of ${pollsMax} attempts`);
 }
 
 function keepTokens(dir: string, parts: readonly string[]): void {

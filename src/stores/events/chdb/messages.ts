@@ -1,4 +1,4 @@
-/** What the supervisor and the process of the embedded engine tell each other over the IPC channel. */
+/** Messages between the supervisor and the process of the embedded engine over the IPC channel. */
 export interface ProcessOptions {
   /** Absolute directory of the stored events. */
   readonly dir: string;
@@ -14,8 +14,8 @@ export type ToProcess = { readonly kind: 'ping' };
 export type FromProcess =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly reason: StartFailure; readonly message: string }
-  /** Ages of the oldest insert and query at work, 0 when there is none. */
+  /** Ages of the oldest running insert and query, 0 if there is none. */
   | { readonly kind: 'pong'; readonly insertMs: number; readonly queryMs: number };
 
-/** platform: no binary; schema: written by a newer program; engine: anything that the engine says. */
+/** platform: no binary; schema: written by a newer program; engine: any error of the engine. */
 export type StartFailure = 'platform' | 'schema' | 'engine';

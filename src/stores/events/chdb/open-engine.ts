@@ -12,10 +12,10 @@ import { readdirSync, readFileSync, truncateSync } from 'node:fs';
 
 /**
  * Sessions of the embedded engine. One session is one serial lane, so there is one for inserts, one for deletes and one for the
- * tables of runs, which take longer and must not hold up inserts, and several for reading.
+ * tables of runs, which take longer and must not block inserts, and several for reading.
  *
  * Reads go through the streaming call: the one-shot call with parameters runs one at a time in the whole process. Settings
- * are set once per session and never changed by a call, except those of an insert, which stand in its text.
+ * are set once per session and never changed by a call, except those of an insert, which are in its text.
  */
 const readers = 3;
 const waitingReadsMax = 200;
@@ -27,14 +27,14 @@ interface QueryResult {
   bytes(): Uint8Array;
 }
 
-/** As much of chDB's Session as is used here. */
+/** The used part of chDB's Session. */
 export interface Session {
   queryAsync(sql: string, options?: { readonly format?: 'JSONEachRow' }): Promise<QueryResult>;
   queryStreamBind(sql: string, params: object): AsyncIterable<{ readonly numBytes: number; raw(): Uint8Array }>;
 }
 
 export interface OpenEngine extends Engine {
-  /** Age of the oldest call at work in ms, 0 when idle. */
+  /** Age of the oldest running call in ms, 0 when idle. */
   insertMs(): number;
   queryMs(): number;
 }
@@ -98,9 +98,9 @@ async function openReaders(open: OpenSession, options: ProcessOptions, args: rea
     'output_format_json_quote_64bit_integers = 1',
     // Equal identities share their day, and with it the partition.
     'do_not_merge_across_partitions_select_final = 1',
-    // Answers are small or read as a stream: threads that write them side by side cost more than the writing.
+    // Results are small or streamed: parallel formatting costs more than it saves.
     'output_format_parallel_formatting = 0',
-    // Nothing is written; a query may have settings of its own.
+    // Read-only; a query may have its own settings.
     'readonly = 2',
   ];
   const sessions: Session[] = [];
@@ -113,7 +113,7 @@ async function openReaders(open: OpenSession, options: ProcessOptions, args: rea
   return sessions;
 }
 
-/** One after another; a failed one does not stop the next. */
+/** Runs work in sequence; a failure does not stop the next. */
 function serialLane(): (work: () => Promise<void>) => Promise<void> {
   let last: Promise<void> = Promise.resolve();
   return (work) => {
@@ -136,7 +136,7 @@ async function insertFile(writer: Session, spoolDir: string, insert: FileInsert)
   if (!spoolName.test(file)) throw new TypeError(`expected the name of a spool file, got ${JSON.stringify(file)}`);
   const path = join(spoolDir, file).replace(/[\\']/g, '\\$&');
   const result = await writer.queryAsync(insertSql(token, `FROM INFILE '${path}'`, target));
-  // An engine that found no file, or only a part of it, would otherwise look like success.
+  // Otherwise a missing or partial file would look like success.
   if (result.rowsRead !== rows) {
     throw new Error(`expected the engine to read ${rows} rows from the spool file, it read ${result.rowsRead}`);
   }
@@ -146,7 +146,7 @@ async function run(session: Session, sql: string): Promise<void> {
   await session.queryAsync(sql);
 }
 
-/** The streaming call knows reads only. */
+/** CHECK is not possible with the streaming call, which only supports reads. */
 async function collectCheck(session: Session, sql: string): Promise<Buffer> {
   return Buffer.from((await session.queryAsync(sql, { format: 'JSONEachRow' })).bytes());
 }
@@ -169,7 +169,7 @@ async function collect(session: Session, sql: string, params: Readonly<Record<st
   return Buffer.concat(chunks);
 }
 
-/** Gives each call a session of its own; calls beyond the number of sessions wait their turn. */
+/** Gives each call a separate session; calls beyond the number of sessions wait their turn. */
 function readerPool(sessions: Session[]): <T>(use: (session: Session) => Promise<T>) => Promise<T> {
   const free = [...sessions];
   const waiting: ((session: Session) => void)[] = [];
@@ -223,9 +223,9 @@ const tasksMin = 16;
 const threadsMax = 16;
 
 /**
- * How the engine merges and deletes. Whatever does not fit the queue of its background threads is tried again after a pause that
- * grows. By itself the embedded engine has room for two tasks per processor, and a delete, which is a task for every part, then
- * spends all of its time on pauses: 18 s for 120 parts on two processors, with half a second of work.
+ * Arguments for merges and deletes. Tasks that do not fit into the queue of the background threads are retried after a growing pause. By
+ * default the embedded engine has room for two tasks per processor, and a delete, which is a task per part, then spends all of its
+ * time on pauses: 18 s for 120 parts on two processors, with half a second of work.
  */
 export function backgroundArgs(processors = availableParallelism()): readonly string[] {
   const threads = Math.min(threadsMax, Math.max(2, processors));
@@ -233,7 +233,7 @@ export function backgroundArgs(processors = availableParallelism()): readonly st
   return [`--background_pool_size=${threads}`, `--background_merges_mutations_concurrency_ratio=${tasks}`];
 }
 
-/** What is asked of the engine, before anything is inserted. */
+/** Access to the engine before anything is inserted. */
 interface TokenLogAccess {
   command(sql: string): Promise<void>;
   rows<Row>(sql: string): Promise<Row[]>;
@@ -248,7 +248,7 @@ interface LastToken {
 }
 
 const logFile = /^deduplication_log_(\d+)\.txt$/;
-/** `1`: added; then the part, of which every insert makes one for each month: partition, first and last block, level. */
+/** `1`: added; then the part, one per insert and month: partition, first and last block, level. */
 const addedLine = /^1\t([^\t_]+)_(\d+)_\d+_\d+\t/;
 
 interface TokenTable {
@@ -257,10 +257,10 @@ interface TokenTable {
 }
 
 /**
- * The engine notes the token of an insert just before it gives the insert's part its name. A kill between the two leaves a token
- * without rows, and the same insert would be taken for stored when it is tried again. Inserts into a table (`events`, or that of a run)
- * come one after the other, so only the last token noted can be such a one: it is forgotten when there is no part of it, and none that
- * it was merged into.
+ * Removes tokens without rows. The engine records the token of an insert just before it gives the insert's part its name. A kill between
+ * the two leaves a token without rows, and a retry of the insert would be mistaken for stored. Inserts into a table (`events`, or that of
+ * a run) are sequential, so only the last token can be affected: it is removed if neither its part exists nor one that it was merged
+ * into.
  */
 async function forgetUnstoredTokens(access: TokenLogAccess): Promise<void> {
   const tables = await access.rows<TokenTable>(
@@ -278,7 +278,7 @@ async function forgetUnstoredToken({ command, rows }: TokenLogAccess, { name, pa
 WHERE database = currentDatabase() AND table = '${name}' AND active AND partition_id = '${last.partition}'
   AND min_block_number <= ${last.block} AND max_block_number >= ${last.block}`);
   if (parts.length > 0) return;
-  // The engine keeps the tokens in memory and reads them when it opens the table.
+  // The engine caches the tokens and reads them when it opens the table.
   await command(`DETACH TABLE ${name}`);
   try {
     truncateSync(last.path, last.bytesBefore);
@@ -287,7 +287,7 @@ WHERE database = currentDatabase() AND table = '${name}' AND active AND partitio
   }
 }
 
-/** Undefined: there is no token, or the last thing noted is that a part was dropped. */
+/** Returns undefined if there is no token, or the last entry is a dropped part. */
 function lastTokenOf(directory: string): LastToken | undefined {
   for (const name of newestFirst(directory)) {
     const path = join(directory, name);

@@ -1,4 +1,4 @@
-/** For tests: a process that holds an embedded engine until it is killed; tells the engine's pid. */
+/** For tests: a process that runs an embedded engine until it is killed, and prints the engine's pid. */
 import { tempChdb } from '../../../../test/support/chdb.ts';
 
 const chdb = await tempChdb({}, process.argv[2]);

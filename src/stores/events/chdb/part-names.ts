@@ -1,4 +1,4 @@
-/** `202401_2_9_1` or, changed by the mutation 15, `202401_2_9_1_15`: which inserts' rows a part holds. */
+/** `202401_2_9_1` or, after mutation 15, `202401_2_9_1_15`: the inserts whose rows a part contains. */
 export interface PartName {
   readonly partition: string;
   readonly firstBlock: number;
@@ -10,7 +10,7 @@ export interface PartName {
 /** Tables are partitioned by month, or not at all. */
 const form = /^(\d+|all)_(\d+)_(\d+)_(\d+)(?:_(\d+))?$/;
 
-/** Undefined: the name of something else. */
+/** Returns undefined for other names. */
 export function readPartName(name: string): PartName | undefined {
   const [, partition, firstBlock, lastBlock, level, mutation] = form.exec(name) ?? [];
   if (partition === undefined) return undefined;
@@ -23,7 +23,7 @@ export function readPartName(name: string): PartName | undefined {
   };
 }
 
-/** Whether the rows of `inner` are in `outer`, as the engine decides it when it opens a table. A part covers itself. */
+/** Returns whether the rows of `inner` are in `outer`, as the engine decides when it opens a table. A part covers itself. */
 export function covers(outer: PartName, inner: PartName): boolean {
   return (
     outer.partition === inner.partition &&
@@ -34,14 +34,14 @@ export function covers(outer: PartName, inner: PartName): boolean {
   );
 }
 
-/** Those that no other one covers, in the order of partitions and blocks. */
+/** Returns parts that no other covers, in the order of partitions and blocks. */
 export function uncovered(names: readonly string[]): string[] {
   const parts = names.flatMap((name) => {
     const part = readPartName(name);
     return part === undefined ? [] : [{ name, part }];
   });
   const kept: typeof parts = [];
-  // Kept ones that reach as far as the part at hand or further. A part that covers others comes before them.
+  // Kept parts that reach at least as far as the current one. A part that covers others comes before them.
   let open: typeof parts = [];
   for (const each of parts.toSorted((a, b) => compareParts(a.part, b.part))) {
     open = open.filter(({ part }) => part.partition === each.part.partition && part.lastBlock >= each.part.firstBlock);
@@ -58,8 +58,8 @@ function compareParts(a: PartName, b: PartName): number {
 }
 
 /**
- * The engine's log of insert tokens (`1 <part> <token>`, with tabs), without those of parts that are not there: rows that come again
- * under such a token have to be stored. Those of parts that are there stay, so that nothing is stored twice.
+ * Filters the engine's log of insert tokens (`1 <part> <token>`, with tabs) to existing parts: rows that are inserted again under the
+ * token of a missing part must be stored. Tokens of existing parts stay, so that nothing is stored twice.
  */
 export function keepTokensOf(names: readonly string[], log: string): string {
   const byPartition = Map.groupBy(
@@ -70,7 +70,7 @@ export function keepTokensOf(names: readonly string[], log: string): string {
     const part = readPartName(line.split('\t')[1] ?? '');
     return part !== undefined && (byPartition.get(part.partition) ?? []).some((each) => covers(each, part));
   };
-  // The last line may be cut off where the engine was writing it.
+  // The last line may be incomplete if the engine was writing it.
   const whole = log.split('\n').slice(0, -1);
   return whole
     .filter((line) => line.split('\t').length === 3 && isThere(line))

@@ -1,6 +1,6 @@
 /**
- * Entry of the process that hosts the embedded engine, which must not share a process with anything else: leaving with a
- * query at work can abort or hang it. It is started and stopped (SIGKILL, which is safe) by supervisor.ts only.
+ * Entry of the process that hosts the embedded engine, which must not share a process with anything else: exiting during a query can
+ * abort or hang. Only supervisor.ts starts and stops it (SIGKILL, which is safe).
  */
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -18,7 +18,7 @@ function startFailure(error: unknown): StartFailure {
 }
 
 async function main(options: ProcessOptions): Promise<void> {
-  // The parent is gone: nobody will stop us any more, or tidy up behind us.
+  // The parent has ended, so nothing would stop this process or clean up after it.
   process.on('disconnect', () => {
     rmSync(dirname(options.socketPath), { recursive: true, force: true });
     process.kill(process.pid, 'SIGKILL');

@@ -2,7 +2,7 @@ import type { QueryParam, RunDays } from '../eventstore.ts';
 import type { RunTableRef } from '../run-table-names.ts';
 import type { RunTableChange } from '../run-tables.ts';
 
-/** What the clients of the embedded engine ask its process, as headers of frames over a UNIX domain socket. */
+/** Requests of clients to the process of the embedded engine, as headers of frames over a UNIX domain socket. */
 export type StoreRequest =
   /** `file`: name of a spool file. `into`: another table than `events`. */
   | {
@@ -18,7 +18,7 @@ export type StoreRequest =
   | { readonly id: number; readonly kind: 'query'; readonly sql: string; readonly params: Record<string, WireParam> }
   | { readonly id: number; readonly kind: 'health' };
 
-/** A 64-bit integer travels as text in an object of its own. */
+/** A 64-bit integer is sent as text in an object. */
 export type WireParam = Exclude<QueryParam, bigint> | { readonly bigint: string };
 
 /** The body of a successful answer: JSON lines for a query. */

@@ -7,7 +7,7 @@ import { healthOf } from '../sql.ts';
 import { encodeFrame, FrameReader } from '../../../base/frames.ts';
 import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
 
-/** The engine as the socket sees it. */
+/** The engine as used by the socket. */
 export interface Engine {
   insert(file: string, rows: number, token: string, into?: RunTableRef): Promise<void>;
   deleteRun(rows: RunDays): Promise<void>;
@@ -17,7 +17,7 @@ export interface Engine {
   damagedParts(): Promise<DamagedPart[]>;
 }
 
-/** Answers every client that connects to the socket; requests of one connection run side by side. */
+/** Serves every client of the socket; requests of one connection run concurrently. */
 export function serveEngine(engine: Engine): Server {
   return createServer((socket) => {
     const reader = new FrameReader<StoreRequest>();
@@ -25,11 +25,11 @@ export function serveEngine(engine: Engine): Server {
       try {
         for (const frame of reader.push(chunk)) void answer(engine, socket, frame.header);
       } catch {
-        // Not our protocol: there is nobody to answer to.
+        // Not our protocol: no response is possible.
         socket.destroy();
       }
     });
-    // A client that goes away takes its answers with it; 'close' follows and frees the socket.
+    // Responses of a client that disconnects are dropped; 'close' follows and frees the socket.
     socket.on('error', () => socket.destroy());
   });
 }

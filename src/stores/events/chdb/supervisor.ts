@@ -11,33 +11,33 @@ import { StoreStartError } from '../eventstore.ts';
 import type { FromProcess, ProcessOptions, StartFailure, ToProcess } from './messages.ts';
 
 export interface ChdbOptions {
-  /** Directory of the stored events; made when missing. */
+  /** Directory of the stored events; created if missing. */
   readonly dir: string;
   /** Directory through which rows reach the engine; emptied at start. */
   readonly spoolDir: string;
   readonly memoryBytesMax: number;
   readonly queryTimeoutMs: number;
   readonly log: Log;
-  /** Called after the engine's process ended unasked, before it is started again. */
+  /** Called after the engine's process ended unexpectedly, before it is restarted. */
   readonly onRestart: (reason: string) => void;
   readonly watch?: WatchLimits;
-  /** How long the first start waits for a process that is just ending to let go of the directory. */
+  /** How long the first start waits for an ending process to release the directory. */
   readonly lockWaitMs?: number;
 }
 
 export interface WatchLimits {
   /** Time between two heartbeats. */
   readonly heartbeatMs: number;
-  /** Heartbeats without an answer after which the process counts as hanging. */
+  /** Unanswered heartbeats after which the process counts as hanging. */
   readonly missedMax: number;
   /** Longest time of one insert. */
   readonly insertMs: number;
 }
 
 export interface ChdbSupervisor {
-  /** For connectChdb; stays the same over restarts. */
+  /** For connectChdb; constant across restarts. */
   readonly socketPath: string;
-  /** Of the engine's process; undefined between two. */
+  /** Pid of the engine's process; undefined between two processes. */
   readonly pid: number | undefined;
   readonly restarts: number;
   close(): Promise<void>;
@@ -47,15 +47,15 @@ const defaultWatch: WatchLimits = { heartbeatMs: 1000, missedMax: 10, insertMs: 
 const startMsMax = 300_000;
 const defaultLockWaitMs = 10_000;
 const lockRetryMs = 250;
-/** How often the first start is tried again after somebody else (who needs memory, or means another process) has killed it. */
+/** Retries of the first start after another process (such as the OOM killer) has killed it. */
 const killedMax = 3;
 const steadyMs = 60_000;
 const socketPathBytesMax = 100;
 const entry = fileURLToPath(new URL('./process.ts', import.meta.url));
 
 /**
- * Starts the embedded engine in a process of its own and keeps it running: when it crashes or hangs it is started again.
- * Rejects with StoreStartError when the first start fails.
+ * Starts the embedded engine in a separate process and keeps it running: after a crash or a hang it is restarted. Rejects with
+ * StoreStartError when the first start fails.
  */
 export async function startChdb(options: ChdbOptions): Promise<ChdbSupervisor> {
   const processOptions = await prepare(options);
@@ -78,7 +78,7 @@ async function prepare(options: ChdbOptions): Promise<ProcessOptions> {
   for (const name of await readdir(spoolDir)) {
     if (name.endsWith('.native')) await rm(join(spoolDir, name), { force: true });
   }
-  // mkdtemp makes the directory for this user only (0700), and with it the socket.
+  // mkdtemp creates a directory for this user only (0700), which protects the socket.
   const socketDir = await mkdtemp(join(tmpdir(), 'millrace-'));
   const socketPath = join(socketDir, 'store.sock');
   if (Buffer.byteLength(socketPath) > socketPathBytesMax) {
@@ -94,11 +94,11 @@ async function prepare(options: ChdbOptions): Promise<ProcessOptions> {
  * | -------- | ------- | -------- | --------------------------------------------------------------------------------- |
  * | stopped  | launch  | starting | the service starts                                                                |
  * | starting | ready   | running  | the process has opened the store and listens                                      |
- * | starting | its end | stopped  | it never served: `start` says why, or tries again (directory locked, killed)       |
- * | starting | its end | pausing  | it served before: the store is as it was, so the next try may go well              |
+ * | starting | its end | stopped  | it never served: `start` reports why, or retries (directory locked, killed)        |
+ * | starting | its end | pausing  | it served before: the store is unchanged, so the next attempt may succeed         |
  * | running  | its end | pausing  | it crashed, or was killed because it hung                                         |
  * | pausing  | timer   | starting | after a pause that grows while it does not run for long                           |
- * | any      | close   | closed   | for good; the process is killed                                                   |
+ * | any      | close   | closed   | final; the process is killed                                                      |
  */
 type State = 'stopped' | 'starting' | 'running' | 'pausing' | 'closed';
 
@@ -125,11 +125,11 @@ class Supervisor implements ChdbSupervisor {
   #attempt = 0;
   #state: State = 'stopped';
   #hasServed = false;
-  /** Of the last process that served. */
+  /** When the last process began to serve. */
   #readyAt = 0;
-  /** Why we ended the process ourselves, if we did. */
+  /** Why the supervisor killed the process, if it did. */
   #killReason = '';
-  /** The end of what the process wrote to stderr. */
+  /** The last output of the process to stderr. */
   #stderrTail = '';
 
   constructor(processOptions: ProcessOptions, options: ChdbOptions) {
@@ -145,7 +145,7 @@ class Supervisor implements ChdbSupervisor {
     return this.#child?.pid;
   }
 
-  /** The first start: a process that is just ending may still hold the directory; one may be killed; anything else is final. */
+  /** First start: retries while an ending process holds the directory, and if the process was killed; other failures are final. */
   async start(): Promise<void> {
     const deadline = performance.now() + this.#lockWaitMs;
     for (let killed = 0; ;) {
@@ -154,10 +154,10 @@ class Supervisor implements ChdbSupervisor {
       await this.#exited;
       if (failure.reason === 'killed' && killed < killedMax) {
         killed += 1;
-        this.#log.warn({ killed }, 'the process of the event store was killed while it started, and is started again');
+        this.#log.warn({ killed }, 'event store process killed during start, restarting');
         continue;
       }
-      // The engine says the cause on stderr only.
+      // The engine reports the cause on stderr only.
       const message = `${failure.message}\n${this.#stderrTail}`.trim();
       const locked = /Cannot lock file/i.test(message);
       if (!locked || performance.now() > deadline) {
@@ -184,7 +184,7 @@ class Supervisor implements ChdbSupervisor {
     this.#state = state;
   }
 
-  /** Starts the process; resolves with what went wrong, or with nothing once it serves. */
+  /** Starts the process; resolves with the failure, or with undefined once it serves. */
   async #launch(): Promise<Failure | undefined> {
     this.#become('starting');
     await ensurePrivate(dirname(this.socketPath));
@@ -192,7 +192,7 @@ class Supervisor implements ChdbSupervisor {
     if (this.#isClosed()) return { reason: 'engine', message: 'the event store is being closed' };
     const child = fork(entry, [JSON.stringify(this.#process)], {
       cwd: dirname(this.socketPath),
-      // Nothing of our environment: it holds secrets. The engine runs its calls on libuv's threads.
+      // Nothing of our environment, which contains secrets. The engine runs its calls on libuv's threads.
       env: { UV_THREADPOOL_SIZE: '8', TZ: 'UTC' },
       execArgv: [],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -269,7 +269,7 @@ class Supervisor implements ChdbSupervisor {
     });
     this.#heartbeat = setInterval(() => {
       const now = performance.now();
-      // When this process was held up itself, the answer may be waiting to be read: that beat proves nothing.
+      // If this process was blocked itself, the response may be waiting to be read: that beat proves nothing.
       if (now - lastBeat < heartbeatMs * 2) missed++;
       lastBeat = now;
       if (missed > missedMax) this.#kill(`it did not answer ${missedMax} heartbeats`);
@@ -297,12 +297,12 @@ class Supervisor implements ChdbSupervisor {
     this.#attempt = steady ? 0 : this.#attempt + 1;
     const delayMs = backoffMs(this.#attempt, 50, 10_000);
     this.restarts++;
-    this.#log.error({ reason, delayMs }, 'the embedded event store stopped and is started again');
+    this.#log.error({ reason, delayMs }, 'embedded event store stopped, restarting');
     this.#onRestart(reason);
     this.#restartTimer = setTimeout(() => void this.#relaunch(), delayMs);
   }
 
-  /** A process that starts and fails comes back through its end; here is what fails before there is one. */
+  /** Handles failures before there is a process; a process that starts and fails is handled at its end. */
   async #relaunch(): Promise<void> {
     try {
       await this.#launch();
@@ -314,12 +314,12 @@ class Supervisor implements ChdbSupervisor {
   #relayStderr(child: ChildProcess): void {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderrTail = (this.#stderrTail + text).slice(-2000);
-      this.#log.warn({ stderr: text.slice(0, 2000).trimEnd() }, 'the embedded event store wrote to stderr');
+      this.#log.warn({ stderr: text.slice(0, 2000).trimEnd() }, 'embedded event store stderr');
     });
   }
 }
 
-/** Temporary directories get cleaned up under long-running services. Throws when somebody else made this one meanwhile. */
+/** Recreates the temporary directory if it was cleaned up. Throws if another user has created it in the meantime. */
 async function ensurePrivate(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const { uid, mode } = await stat(dir);
@@ -329,7 +329,7 @@ async function ensurePrivate(dir: string): Promise<void> {
 }
 
 interface Failure {
-  /** killed: with SIGKILL, by somebody else. */
+  /** killed: with SIGKILL, by another process. */
   readonly reason: StartFailure | 'killed';
   readonly message: string;
 }

@@ -3,7 +3,7 @@ import { ServerAwayError, StoreUnavailableError } from '../eventstore.ts';
 import type { Replicas } from './replicas.ts';
 import type { ClickhouseServer, ServerSettings } from './server.ts';
 
-/** A change of the tables of a run that a shard makes by itself. */
+/** A change of a run's tables that each shard makes separately. */
 export interface ShardChange {
   /** Tables that it reads, on each replica. */
   readonly from: readonly string[];
@@ -12,19 +12,18 @@ export interface ShardChange {
   /** Counted from 1. */
   readonly shardNumber: number;
   readonly statements: readonly string[];
-  /** How long replicas are waited for before the log says so, and then between two entries. */
+  /** How long to wait for replicas before it is logged, and interval between log entries. */
   readonly pollMs: number;
   readonly log: WarnLog;
 }
 
-/** In seconds; less than the request itself may take, so that the server says what kept it. */
+/** In seconds; below the timeout of the request, so that the server reports the cause. */
 const caughtUpWithin: ServerSettings = { receive_timeout: 240 };
 
 /**
- * A replica attaches and reads what it has: all that was inserted has to be there first. As with an insert, most replicas have the change
- * in the end.
- * A replica that is behind may take minutes, which the log says every few seconds. Rejects with StoreUnavailableError, which names the
- * replicas that have not caught up in time.
+ * Changes a run's tables on a shard. A replica attaches and reads what it has, so it must have all inserted rows first. As with an
+ * insert, most replicas have the change in the end. A replica that is behind may take minutes, which is logged every few seconds. Rejects
+ * with StoreUnavailableError, which names the replicas that have not caught up in time.
  */
 export async function changeOnShard(shard: Replicas, work: ShardChange): Promise<void> {
   const { from, to, statements } = work;
@@ -40,7 +39,7 @@ interface CatchUp extends Pick<ShardChange, 'shardNumber' | 'pollMs' | 'log'> {
   readonly table: string;
 }
 
-/** Resolves once so many of the servers have all rows of the table that other replicas have. */
+/** Resolves once `needed` servers have all rows of the table that other replicas have. */
 async function caughtUp(servers: readonly ClickhouseServer[], needed: number, work: CatchUp): Promise<void> {
   const { table, shardNumber, pollMs, log } = work;
   const since = performance.now();
@@ -62,7 +61,7 @@ async function caughtUp(servers: readonly ClickhouseServer[], needed: number, wo
   try {
     await firstOf(works, needed);
   } catch (cause) {
-    // Another replica is tried.
+    // Tries another replica.
     if (servers.length === 1 && cause instanceof ServerAwayError) throw cause;
     const lacks = [...behind].map(([host, why]) => `${host} (${why === '' ? 'still waiting' : why})`).join('; ');
     throw new StoreUnavailableError(
@@ -75,7 +74,7 @@ async function caughtUp(servers: readonly ClickhouseServer[], needed: number, wo
   }
 }
 
-/** Resolves once so many have; rejects, with the last reason, once so many cannot any more. */
+/** Resolves once `needed` have resolved; rejects with the last reason once that is impossible. */
 function firstOf(works: readonly Promise<void>[], needed: number): Promise<void> {
   let [done, failed] = [0, 0];
   return new Promise((resolve, reject) => {

@@ -1,12 +1,12 @@
 /** Servers of a cluster: its shards in their order, each with its replicas. */
 export interface ClusterLayout {
-  /** One for each shard, as `remote_servers` has them: how much of all rows it takes. */
+  /** Weight of each shard in `remote_servers`: its share of all rows. */
   readonly weights: readonly number[];
   /** Addresses of each shard's replicas, in their order. */
   readonly replicas: readonly (readonly URL[])[];
 }
 
-/** The servers and the settings do not fit together; the message says which to change. */
+/** Servers and settings do not match; the message states which to change. */
 export class ClusterLayoutError extends Error {
   override name = 'ClusterLayoutError';
 }
@@ -23,7 +23,7 @@ FROM system.clusters WHERE cluster = {cluster:String} ORDER BY shard_num, replic
 
 /**
  * `replicas`: a shard's addresses separated by commas, shards by semicolons (`a:8123,b:8123;c:8123,d:8123`); empty: the hosts that
- * the servers know each other by, with the port of `url`. Scheme, user, password and database are those of `url`.
+ * the servers use among each other, with the port of `url`. Scheme, user, password and database are those of `url`.
  */
 export function clusterLayout(
   rows: readonly ClusterRow[],
@@ -31,7 +31,7 @@ export function clusterLayout(
 ): ClusterLayout {
   if (rows.length === 0) {
     throw new ClusterLayoutError(
-      `expected the ClickHouse server to know a cluster ${cluster} (MILLRACE_CLICKHOUSE_CLUSTER), got: none of that name; ` +
+      `expected the ClickHouse server to have a cluster ${cluster} (MILLRACE_CLICKHOUSE_CLUSTER), got none of that name; ` +
         'see remote_servers in its configuration, or SELECT DISTINCT cluster FROM system.clusters',
     );
   }
@@ -57,7 +57,7 @@ function parseReplicas(text: string): string[][] {
   );
 }
 
-/** Where the cluster may be asked what it consists of. */
+/** Returns addresses that can be queried for the layout of the cluster. */
 export function knownAddresses(url: URL, replicas: string): URL[] {
   return [url, ...(replicas === '' ? [] : parseReplicas(replicas).flat()).map((host) => addressOf(url, host))];
 }
@@ -70,7 +70,7 @@ function addressOf(url: URL, host: string): URL {
   return address;
 }
 
-/** Shard by remainder of the hash, as the engine's Distributed table counts them: as many remainders for each as it weighs. */
+/** Returns the shard by remainder of the hash, as the engine's Distributed table does: each shard has as many remainders as its weight. */
 export function slotsOf({ weights }: Pick<ClusterLayout, 'weights'>): number[] {
   return weights.flatMap((weight, shard) => Array.from({ length: weight }, () => shard));
 }

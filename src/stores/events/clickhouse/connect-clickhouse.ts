@@ -9,15 +9,15 @@ import { connectServer, type ClickhouseServer } from './server.ts';
 
 export interface ClickhouseOptions {
   readonly queryTimeoutMs?: number;
-  /** Name of a cluster that the servers know; empty: one server. */
+  /** Name of the cluster on the servers; empty: one server. */
   readonly cluster?: string;
-  /** Addresses of the cluster's servers, see cluster-layout.ts; empty: those that the servers know each other by. */
+  /** Addresses of the cluster's servers, see cluster-layout.ts; empty: those that the servers use among each other. */
   readonly replicas?: string;
-  /** Brings the tables up to date first; default true. Else servers are reached with the first query. */
+  /** Whether to migrate the tables first; default true. Otherwise servers are contacted with the first query. */
   readonly migrates?: boolean;
-  /** Of a cluster: how long replicas are waited for before they are asked why and it is said, and then between two looks. Default 5000. */
+  /** For a cluster: how long to wait for replicas before the reason is queried and logged, and interval after that, ms. Default 5000. */
   readonly pollMs?: number;
-  /** Of a cluster: called with what is waited for. Default: not reported. */
+  /** For a cluster: receives what is waited for. Default: not logged. */
   readonly log?: WarnLog;
 }
 
@@ -25,8 +25,10 @@ const queryTimeoutMsDefault = 30_000;
 const pollMsDefault = 5000;
 
 /**
- * The event store on ClickHouse, over HTTP. `url`: http(s)://user:password@host:8123/database; the database exists.
- * Throws StoreUnavailableError when the server cannot be reached, StoreSchemaTooNewError when its tables are newer.
+ * Connects to the event store on ClickHouse, over HTTP.
+ *
+ * @param url http(s)://user:password@host:8123/database, with an existing database
+ * @throws StoreUnavailableError when the server cannot be reached, StoreSchemaTooNewError when its tables are newer
  */
 export async function connectClickhouse(url: string, options: ClickhouseOptions = {}): Promise<RunStore> {
   const { queryTimeoutMs = queryTimeoutMsDefault, cluster = '', replicas = '', migrates = true } = options;
@@ -48,7 +50,7 @@ export async function connectClickhouse(url: string, options: ClickhouseOptions 
 function checkUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed && /^https?:$/.test(parsed.protocol)) return parsed;
-  // What came is not shown: it may hold the password.
+  // The value is not shown, since it may contain the password.
   throw new TypeError('expected CLICKHOUSE_URL to be like http://user:password@host:8123/database, got something else');
 }
 

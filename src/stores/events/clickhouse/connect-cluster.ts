@@ -38,8 +38,8 @@ const localTable = 'events_local';
 const nameForm = /^[A-Za-z0-9_.-]{1,100}$/;
 
 /**
- * Acknowledged by most replicas of the shard before it counts. Tables keep whole rows, so inserts of several workers may wait for
- * their replicas side by side.
+ * Inserts must be acknowledged by most replicas of the shard. Tables contain whole rows, so inserts of several workers may wait for their
+ * replicas concurrently.
  */
 const target: InsertTarget = {
   table: localTable,
@@ -47,26 +47,26 @@ const target: InsertTarget = {
 };
 
 /**
- * What is read must be all that is stored: a shard that does not answer fails the query, and of each shard the replica is asked that
- * inserts go to, unless it is away or behind.
+ * Reads must return everything that is stored: a shard that does not answer fails the query, and each shard is read from the replica that
+ * takes inserts, unless it is unavailable or behind.
  */
 const readSettings: ServerSettings = {
   skip_unavailable_shards: 0,
   prefer_localhost_replica: 0,
   load_balancing: 'in_order',
-  // Else a replica that answers a little later than others is passed over for one that may not have the newest rows yet.
+  // Otherwise a slightly slower replica is skipped for one that may not have the newest rows yet.
   use_hedged_requests: 0,
-  // A replica that failed is asked first again about when inserts go to it again; by default it takes minutes.
+  // A failed replica is read again at about the time when it takes inserts again; the default is minutes.
   distributed_replica_error_half_life: 5,
   max_replica_delay_for_distributed_queries: '10',
   fallback_to_stale_replicas_for_distributed_queries: 0,
-  // A question within a question is of all shards, too.
+  // A subquery covers all shards as well.
   distributed_product_mode: 'global',
-  // Safe, because rows lie where the key says: connectCluster refuses a cluster whose shards have changed.
+  // Safe, because rows are where the key says: connectCluster refuses a cluster whose shards have changed.
   optimize_skip_unused_shards: 1,
 };
 
-/** The event store on a cluster: rows go straight to a replica of their shard, reads through the Distributed table of any server. */
+/** Connects to the event store on a cluster: rows are inserted into a replica of their shard, reads use the Distributed table of any server. */
 export async function connectCluster(url: URL, options: ClusterOptions): Promise<RunStore> {
   const { cluster } = options;
   const database = decodeURIComponent(url.pathname.slice(1)) || 'default';
@@ -101,7 +101,7 @@ export async function connectCluster(url: URL, options: ClusterOptions): Promise
   return clusterStore({ servers, opening, form, pollMs: options.pollMs, log: options.log });
 }
 
-/** Opens once, for whoever asks first, and again after a failure. */
+/** Opens once, on the first call, and again after a failure. */
 function createOpening(open: () => Promise<Cluster>): () => Promise<Cluster> {
   let opened: Promise<Cluster> | undefined;
   return () => {
@@ -113,7 +113,7 @@ function createOpening(open: () => Promise<Cluster>): () => Promise<Cluster> {
   };
 }
 
-/** One connection for each address, however often it is named. */
+/** One connection per address, however often it is listed. */
 class Servers {
   readonly #options: ServerOptions;
   readonly #byAddress = new Map<string, ClickhouseServer>();
@@ -135,7 +135,7 @@ class Servers {
   }
 }
 
-/** Rows stay on the shard that was theirs when they came: with other shards, reads would look for them in the wrong place. */
+/** Checks that shards are unchanged: rows stay on their original shard, and reads would look for them on another. */
 async function checkLayout(server: ClickhouseServer, { weights }: ClusterLayout, cluster: string): Promise<void> {
   const sql = 'SELECT weights FROM cluster_layout ORDER BY made_at LIMIT 1';
   const [row] = await server.rows<{ weights: number[] }>(sql);
@@ -176,7 +176,7 @@ function clusterStore(deps: ClusterStoreDeps): RunStore {
       if (batch.rows > 0) await insertByShard(await opening(), batch, token, target);
     },
     async deleteRun(rows, watch) {
-      // Checks them, also where no shard can be asked.
+      // Checks the arguments even if no shard can be reached.
       deleteRunSql(rows, localTable);
       const { shards } = await opening();
       const deletes = shards.map((shard, at) =>
@@ -197,7 +197,7 @@ function clusterStore(deps: ClusterStoreDeps): RunStore {
   };
 }
 
-/** A server that is away makes or drops the table once it is back; the others wait for it so long. */
+/** An unavailable server creates or drops the table when it is back; the others wait this long for it. */
 const tableSettings: ServerSettings = {
   distributed_ddl_task_timeout: '30',
   distributed_ddl_output_mode: 'null_status_on_timeout',
@@ -227,7 +227,7 @@ function clusterRunTables({ opening, form, pollMs, log }: Omit<ClusterStoreDeps,
   });
 }
 
-/** Of a change that each shard makes by itself: what it reads and what it writes. */
+/** Returns the tables that a change on each shard reads and writes. */
 function shardTables(change: RunTableChange, form: SchemaForm): Pick<ShardChange, 'from' | 'to'> | undefined {
   const local = (table: RunTableRef['table']): string => form.rowsOf(runTableName({ run: change.run, table }));
   if (change.kind === 'attach') return { from: [local('rows')], to: localTable };
@@ -236,7 +236,7 @@ function shardTables(change: RunTableChange, form: SchemaForm): Pick<ShardChange
   return undefined;
 }
 
-/** Resolves once every shard has its rows. When one fails, the same call adds what is missing: each has a token of its own. */
+/** Resolves once every shard has its rows. After a failure, repeating the call adds missing rows: each shard has a separate token. */
 async function insertByShard(
   { shards, slots }: Cluster,
   batch: RowBatch,
@@ -255,15 +255,15 @@ async function insertByShard(
 
 interface ReplicaState {
   readonly isReadOnly: boolean;
-  /** Parts that no replica of the shard had any more, since the table was made. */
+  /** Parts lost by all replicas of the shard since the table was created. */
   readonly lostParts: number;
-  /** Set aside by this replica, which fetches them from another one. */
+  /** Parts that this replica has set aside, and fetches from another one. */
   readonly damaged: readonly DamagedPart[];
 }
 
-/** Well while each shard has enough replicas to take inserts, and lost no part. */
+/** Healthy while each shard has enough replicas for inserts, and has lost no part. */
 async function clusterHealth(shards: readonly Replicas[]): Promise<StoreHealth> {
-  // Side by side: a replica that hangs takes seconds to be found out, and a probe does not wait for one shard after another.
+  // Concurrently: a hanging replica takes seconds to detect, and a probe must not wait for one shard after another.
   const statesByShard = await Promise.all(shards.map((shard) => Promise.all(shard.servers.map(replicaState))));
   for (const [at, states] of statesByShard.entries()) {
     const working = states.filter((state) => state?.isReadOnly === false).length;

@@ -11,11 +11,11 @@ const columns = `project_id Int32,
   received_at DateTime64(6, 'UTC')`;
 
 /**
- * The events. One row per identity (project_id, day, event, distinct_id, uuid); of equal ones the one received first stays.
+ * The events. One row per identity (project_id, day, event, distinct_id, uuid); of equal ones the first received is kept.
  *
  * - `day` is the day of the event's own client timestamp: the identity must not depend on clock correction, which differs
  *   from one attempt of sending to the next.
- * - `first_wins` falls as received_at rises, because the engine keeps the row with the highest version. 2^62 keeps it
+ * - `first_wins` decreases as received_at increases, because the engine keeps the row with the highest version. 2^62 keeps it
  *   positive for every time that fits.
  * - The day decides the partition, and project and distinct_id the shard, so duplicates always meet in one partition.
  * - The two fsync settings make a resolved insert survive a power cut; the window makes a repeated token harmless.

@@ -1,8 +1,8 @@
 import type { SchemaForm } from '../schema-form.ts';
 
 /**
- * Tells which granules can hold a uuid: one event is found by it without reading the uuids of all. It takes a byte or two of an event.
- * Rows that are there get it in the background, without a pause for those that come.
+ * Adds an index of which granules can contain a uuid, so that one event is found without reading all uuids. It takes one or two bytes
+ * per event. Existing rows are indexed in the background, without blocking inserts.
  */
 export const uuidFilter = (form: SchemaForm): readonly string[] => {
   const alter = `ALTER TABLE ${form.rowsOf('events')}${form.everywhere}`;
