@@ -36,7 +36,7 @@ export const stagingKeys = {
   /** Source records as they came, NDJSON, zstd. */
   segment: (run: string, part: number, segment: number) => `${run}/parts/${pad(part)}/${pad(segment)}.ndjson.zst`,
   /** What the check found in one segment (JSON); and what it tells the check of the others. */
-  findings: (run: string, part: number, segment: number) => `${run}/checked/${pad(part)}-${pad(segment)}.json`,
+  findings: (run: string, part: number, segment: number) => `${run}/checked/${pad(part)}-${pad(segment)}.findings.json`,
   handOver: (run: string, part: number, segment: number) => `${run}/checked/${pad(part)}-${pad(segment)}.hand-over`,
   /** Rejected records, NDJSON of RejectedRecord, zstd; `origin`: `export-00001`, `check-00001-00002`, `load-2024-03-01-3`. */
   rejected: (run: string, origin: string) => `${run}/rejected/${origin}.ndjson.zst`,
