@@ -236,7 +236,7 @@ describe('the check', () => {
       const other = record('2024-03-01T12:00:00Z', 2);
       const later = record('2024-03-01T12:00:01Z', 1);
       expect(await checked([first, other], [later, first])).toMatch(
-        /^2 duplicate events are not equal to the first event/,
+        /^2 duplicate events are not identical to the first event/,
       );
       expect(
         await checked(
