@@ -103,8 +103,8 @@ describe.concurrent.each(serviceNames)('a whole import from %s', (name: ServiceN
 
   it.each([
     ['answers that break in the middle and come in another order the next time', { reset: 3 }, /connection/],
-    ['429 with Retry-After', { rateLimited: 3 }, /answers 429/],
-    ['bursts of 503 and 502', { unavailable: 2, badGateway: 2 }, /answers 50[23]/],
+    ['429 with Retry-After', { rateLimited: 3 }, /responded 429/],
+    ['bursts of 503 and 502', { unavailable: 2, badGateway: 2 }, /responded 50[23]/],
     ['gzip data that ends early', { truncatedGzip: 2 }, /gzip|cut off/],
     ['answers that end in the middle of a record without a sign', { truncated: 3 }, /expected|truncated/],
   ])('%s: everything is imported exactly once, and the run said what it waited for', async (_what, trouble, reason) => {
@@ -122,7 +122,8 @@ describe.concurrent.each(serviceNames)('a whole import from %s', (name: ServiceN
     await using service = await startService(name, number);
     service.server.layers = 1;
     const waits = await expectExact(shared, await start(shared, service), service, number);
-    expect(waits).toEqual([]);
+    // The tests beside it import into the same project.
+    expect(waits.filter((reason) => !reason.startsWith('another run of this project'))).toEqual([]);
   });
 
   it('events that arrive after their day was exported are imported by the next run, and none is stored twice', async () => {

@@ -39,7 +39,7 @@ export function createLinkTurn(db: Metadata): LinkTurn {
         );
         if (drop !== undefined) break;
         leased.waiting({
-          reason: 'another run of this project loads links between ids; this run compares its own with them then',
+          reason: 'another run of this project loads links between ids; this run continues once they are stored',
         });
         await delay(pollMs, undefined, { signal: leased.signal });
       }
