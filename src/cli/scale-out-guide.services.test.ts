@@ -20,7 +20,7 @@ describe.skipIf(kafkaBrokers === '')('the guide to a cluster', () => {
       const page = 'docs/guides/scale-out.md';
       const [openShell, ...blocks] = share.take({ page, heading: 'Try it on one machine' });
       // The servers that it starts are there already.
-      expect(openShell).toMatch(/^npx node scripts\/with-clickhouse.ts -- .* -- bash\n$/);
+      expect(openShell).toMatch(/^npx node tools\/with-clickhouse.ts -- .* -- bash\n$/);
       const printed = await inFolder(async (folder) => runBlocks(blocks, folder, cluster.env));
       expect(printed).toContain('{"status":"Ok"}');
       expect(printed).toMatch(/"event":"first","distinct_id":"ada"/);
