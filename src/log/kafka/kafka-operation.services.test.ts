@@ -64,7 +64,7 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
     reader.commit('live', 2);
     await expect.poll(async () => (await other.read('live', 0, noLimits)).length, { timeout: 8000 }).toBe(1);
     expect(texts(await other.read('live', 2, noLimits))).toEqual(['c']);
-    expect(said[0]).toMatch(/begins at record 3, expected 1: .* deleted before it was processed; check retention/);
+    expect(said[0]).toMatch(/begins at record 3, expected 1: .* deleted before they were processed; check retention/);
     await other.close();
   });
 
@@ -123,8 +123,8 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
   });
 
   it.each([
-    ['retention.ms', '604800000', 'which deletes what was not processed yet: set retention.ms=-1'],
-    ['cleanup.policy', 'compact', 'which throws records away: set cleanup.policy=delete'],
+    ['retention.ms', '604800000', 'which deletes unprocessed records: set retention.ms=-1'],
+    ['cleanup.policy', 'compact', 'which deletes records: set cleanup.policy=delete'],
     ['unclean.leader.election.enable', 'true', 'which loses acknowledged records'],
   ])('a topic with %s=%s is refused', async (name, value, sentence) => {
     const resourceName = topicName(log.options.topicPrefix, 'historical');
@@ -184,7 +184,7 @@ describe.skipIf(tlsBrokers === '')('a broker that asks for TLS and a user', () =
 
   it.each([
     [{ password: 'wrong' }, 'KafkaLogError', 'refuses the user: check MILLRACE_KAFKA_USER'],
-    [{ ca: '' }, 'KafkaLogError', 'certificate that cannot be trusted (DEPTH_ZERO_SELF_SIGNED_CERT)'],
+    [{ ca: '' }, 'KafkaLogError', 'untrusted certificate (DEPTH_ZERO_SELF_SIGNED_CERT)'],
     [{ tls: 'off' }, 'LogUnavailableError', 'did not answer as expected'],
   ] as const)('%o is refused with what to change', async (more, name, sentence) => {
     const opening = openKafkaLogWriter(await optionsWith(more), { cursors: noCursors });
