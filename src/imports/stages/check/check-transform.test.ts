@@ -271,8 +271,8 @@ describe('a run with a transform in code', () => {
       ['4', '"big":7'],
     ]);
     expect((await run.test.rejected()).map(({ code, reason }) => [code, reason])).toEqual([
-      ['transform_digits', expect.stringContaining('it wrote 12345678901234567890123 into a text, rounded')],
-      ['transform_digits', expect.stringContaining('it wrote 0.12345678901234567891 into a text, rounded')],
+      ['transform_digits', expect.stringContaining('it wrote 12345678901234567890123 rounded into a text')],
+      ['transform_digits', expect.stringContaining('it wrote 0.12345678901234567891 rounded into a text')],
     ]);
   });
 
