@@ -147,7 +147,7 @@ describe('testing an installed plugin', () => {
       const { properties } = answer['after'] as { properties: object };
       expect(properties).toMatchObject({ 'try 0': expect.stringContaining('shows at most 4 MB') });
       for (let n = 1; n < 9; n += 1) {
-        expect(properties).toMatchObject({ [`try ${n}`]: expect.stringContaining('hand over at most 12500000') });
+        expect(properties).toMatchObject({ [`try ${n}`]: expect.stringContaining('pass at most 12500000 characters') });
       }
     }
   });

@@ -146,7 +146,7 @@ describe('the servers of a cluster', () => {
   });
 
   it.each([
-    ['a cluster that nobody knows', [], '', /expected the ClickHouse server to know a cluster main/],
+    ['a cluster unknown to the server', [], '', /expected the ClickHouse server to have a cluster main/],
     ['a setting with other shards', rows, 'a:1', /expected MILLRACE_CLICKHOUSE_REPLICAS to name 2 shards.*got 1/],
   ])('%s is refused with a sentence', (_, known, replicas, message) => {
     expect(() => clusterLayout(known, { url, cluster: 'main', replicas })).toThrow(message);
@@ -374,7 +374,7 @@ describe('attaching a month of a run on a cluster (stand-in, not replicated)', (
     expect(message).toContain(
       'Shard 2 of the ClickHouse cluster: expected 2 of 3 replicas to have all rows of events_local, got 1',
     );
-    for (const host of behind) expect(message).toContain(`${host} (The event store gave up on a query: Code: 159.`);
+    for (const host of behind) expect(message).toContain(`${host} (The event store aborted a query: Code: 159.`);
     cluster.standIn.caughtUp = async () => undefined;
     await store.runTables.attach(run, 202_403);
     expect(await countRows(store, run.projectId)).toMatchObject({ shown: 40 });
