@@ -52,7 +52,7 @@ describe('millrace backup', () => {
     const to = join(place, 'whole');
     mkdirSync(join(store.dataDir, 'backup'), { recursive: true });
     const lock = takeFileLock(join(store.dataDir, 'backup/lock.sqlite'));
-    expect((await store.run('backup', '--to', to)).stderr).toContain('without another backup at work');
+    expect((await store.run('backup', '--to', to)).stderr).toContain('without a running backup');
     lock?.[Symbol.dispose]();
     const done = await store.run('backup', '--to', to);
     expect([done.code, done.stdout]).toEqual([

@@ -41,7 +41,7 @@ describe('an expected event', () => {
   });
 
   it.each<[JsonValue, string]>([
-    [{ event: 'seen', $set: {} }, 'take $set out'],
+    [{ event: 'seen', $set: {} }, 'remove $set'],
     ['seen', 'got: "seen"'],
   ])('must be an event: %j', (expected, message) => {
     expect(() => differences(expected, after)).toThrow(message);

@@ -114,7 +114,12 @@ describe('options of a run', () => {
     ['a share above one', {}, { rejected_max: 5 }, /"rejected_max": expected a number from 0 to 1/],
     ['an unknown last stage', {}, { last: 'load' }, /"last": expected check or report/],
     ['a format of another tool', { format: 'amplitude' }, {}, /expected one of mixpanel, mapping, got "amplitude"/],
-    ['an option that the format does not have', { format_options: { nope: '1' } }, {}, /no option nope/],
+    [
+      'an option that the format does not have',
+      { format_options: { nope: '1' } },
+      {},
+      /expected an option of the format mixpanel .*, got nope/,
+    ],
     ['names that are no object', { names: '[1]' }, {}, /"names": expected a JSON object/],
     ['names of something unknown', { names: { event: {} } }, {}, /expected only events, properties/],
     ['a percentage that is none', { rejected_max: '-1' }, {}, /percentage from 0 to 100/],
