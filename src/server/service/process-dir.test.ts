@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { isoMicros } from '../../base/clock.ts';
 import { createLog } from '../telemetry/log.ts';
-import { openProcessDir, type ProcessDir } from './import-process.ts';
+import { openProcessDir, type ProcessDir } from './process-dir.ts';
 import { tempMetadata, type TempMetadata } from '../../../test/support/metadata.ts';
 
 let store: TempMetadata;
