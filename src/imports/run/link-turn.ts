@@ -16,7 +16,8 @@ export interface LinkTurn extends AsyncDisposable {
   release(): Promise<void>;
 }
 
-const leaseMs = 15_000;
+/** Twice the lease of a run: while the store is away a run loses its own lease first, and stops. A run that is resumed keeps its turn. */
+const leaseMs = 60_000;
 const pollMs = 250;
 
 export function createLinkTurn(db: Metadata): LinkTurn {
@@ -34,6 +35,7 @@ export function createLinkTurn(db: Metadata): LinkTurn {
       const lease = { name: `import links ${projectId}`, owner: id };
       for (;;) {
         drop ??= await holdLease(
+          // A renewal that fails is tried again, and the worker reports the same failure when it renews the lease of the run.
           { db, clock, leaseMs, onLost: () => (drop = undefined), onTrouble: () => undefined },
           lease,
         );
