@@ -24,9 +24,7 @@ const refused: Readonly<Record<string, RegExp>> = {
 
 /** Folders and files that are not yet written in these words. A row goes as soon as its last line does; none is added. */
 const pending: readonly string[] = [
-  // Imports: formats, records, sources.
   // Imports: runs and stages.
-  'src/imports/run/',
   'src/imports/stages/',
   'src/imports/staging/',
   'src/imports/targets/',

@@ -63,7 +63,7 @@ it.skipIf(!hasProc)(
     await killReader();
     const { reason } = await untilRun(server, run, ({ state }) => state === 'failed');
     expect(reason).toMatch(
-      /2 times at the same place: it ended with SIGKILL while it read .*poison\.jsonl.*resume the run/,
+      /2 crashes .* at the same place: it ended with SIGKILL while it read .*poison\.jsonl.*resume the run/,
     );
     await apiSend<RunAnswer>(server, 'POST', `${run}resume/`);
     await expect.poll(readers, { timeout: 60_000 }).toBe(1);

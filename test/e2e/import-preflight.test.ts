@@ -165,7 +165,7 @@ const rows: Readonly<Record<string, Row>> = {
   'a wrong personal key': withKey(() => 'phx_wrong', {
     code: 'personal_key_refused',
     says: /does not take the personal API key/,
-    advises: /--api-key: "millrace keys create --scope query:read project:read" makes one/,
+    advises: /--api-key: "millrace keys create --scope query:read project:read" creates one/,
   }),
   'a personal key that may not read events': withKey((on) => on.keys.noQuery, {
     code: 'personal_key_scope',

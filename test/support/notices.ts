@@ -39,7 +39,7 @@ export function failedRun(projectId: number): NoticeInput {
     event: 'run_failed',
     state: 'happened',
     projectId,
-    summary: 'Import from files has failed: no such file',
+    summary: 'Import from files failed: no such file',
     action: 'Correct it.',
     target: 'imports/3/runs/r1',
     details: { run: 'r1', config: 3 },

@@ -58,7 +58,7 @@ export const flagWords: AdviceWords = {
   limit: '--limit',
   rejectedMax: '--rejected-max',
   projectKeyPlace: '"millrace projects list" shows it',
-  newPersonalKey: (scopes) => `"millrace keys create --scope ${scopes.join(' ')}" makes one`,
+  newPersonalKey: (scopes) => `"millrace keys create --scope ${scopes.join(' ')}" creates one`,
   allowRejected: (share) => `--rejected-max ${share}`,
   resume: 'give the same command again',
   startAgain: 'give the command with --again',
@@ -86,7 +86,7 @@ export const fieldWords: AdviceWords = {
   rejectedMax: 'rejected_max',
   projectKeyPlace: 'GET /api/projects/ of the target shows it as api_token',
   newPersonalKey: (scopes) =>
-    `the page Keys of the target, or POST /api/personal_api_keys/ there, makes one with the scopes ${scopes.join(' and ')}`,
+    `the page Keys of the target, or POST /api/personal_api_keys/ there, creates one with the scopes ${scopes.join(' and ')}`,
   allowRejected: (share) => `rejected_max ${share}`,
   resume: 'resume the run',
   startAgain: 'start a new run',

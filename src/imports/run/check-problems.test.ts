@@ -14,20 +14,20 @@ function run(problems: Problems | undefined, options: Partial<Run['options']> = 
 }
 
 describe('why a checked run must not be loaded', () => {
-  it('is not known before the check, or of a check by an older version', () => {
+  it('is unknown before the check, and for a check by an older version', () => {
     expect(openCheckProblems({ ...run([]), progress: {} })).toBeNull();
     expect(openCheckProblems(run(undefined))).toBeNull();
     expect(openCheckProblems(run([], {}, 0))).toEqual([]);
   });
 
-  it('is settled by the tolerance that it needs, and not by less', () => {
+  it('is settled by the required tolerance, and not by less', () => {
     expect(openCheckProblems(run(['too_many_rejected'], { rejectedMax: 0.02 }))).toEqual(['too_many_rejected']);
     expect(openCheckProblems(run(['too_many_rejected'], { rejectedMax: 0.03 }))).toEqual([]);
     // The target has rejected more than the check.
     expect(openCheckProblems(run([], { rejectedMax: 0.02 }))).toEqual(['too_many_rejected']);
   });
 
-  it('is settled by loading beside an earlier run; nothing settles that there is nothing to load', () => {
+  it('is settled by loading in addition to an earlier run; nothing settles that there is nothing to load', () => {
     expect(openCheckProblems(run(['stored_before'], {}, 0))).toEqual(['stored_before']);
     expect(openCheckProblems(run(['stored_before'], { again: true }, 0))).toEqual([]);
     expect(openCheckProblems(run(['no_events'], { again: true, rejectedMax: 1 }))).toEqual(['no_events']);

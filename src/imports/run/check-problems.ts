@@ -1,14 +1,14 @@
 import { checkProblemCodes, type CheckProblemCode } from '../../wire/contract/import-runs.ts';
 import type { Run, RunTotals } from './run.ts';
 
-/** Rejected records of all records, 0 to 1. One record may become several events that are refused. */
+/** Returns the share of rejected records, 0 to 1. One record may become several rejected events. */
 export function rejectedShare({ records, rejected }: Pick<RunTotals, 'records' | 'rejected'>): number {
   return records === 0 ? 0 : Math.min(1, rejected / records);
 }
 
 /**
- * Why the run's present options let no load begin, or continue where the target has rejected more; null: it was not checked, or by
- * an older version.
+ * Returns the problems of the check that still prevent a load with the run's present options, also after further rejections by the
+ * target. `null` means that the run has not been checked, or that an older version checked it.
  */
 export function openCheckProblems({ progress, options, totals }: Run): CheckProblemCode[] | null {
   const found = progress.check?.problems;
@@ -22,7 +22,7 @@ export function openCheckProblems({ progress, options, totals }: Run): CheckProb
   return checkProblemCodes.filter((code) => isOpen[code]);
 }
 
-/** Its check lets no load begin, or continue where the target has rejected more; the reason of the run says why. */
+/** Returns whether check problems keep the run from loading; its `reason` describes them. */
 export function isHeldByCheck(run: Run): boolean {
   const isLoading = run.stage === 'load' || run.stage === 'replace';
   return run.state === 'failed' && isLoading && (openCheckProblems(run) ?? []).length > 0;

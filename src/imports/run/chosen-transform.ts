@@ -7,7 +7,7 @@ import type { RunTarget, RunTransform } from './run.ts';
 
 export interface ChosenTransform {
   readonly projectId: number;
-  /** Of the config. */
+  /** Id of the config. */
   readonly id: number;
   readonly target: RunTarget;
   /** ms since the epoch. */
@@ -15,8 +15,8 @@ export interface ChosenTransform {
 }
 
 /**
- * A transformation config of the project as the transform of a run. It need not be enabled.
- * @throws ApiError when there is none, or its events would go through it twice
+ * Returns a transformation config of the project as the transform of a run. It need not be enabled.
+ * @throws ApiError if the config does not exist, or would transform the events twice
  */
 export async function chosenTransform(
   db: Queries,
@@ -24,20 +24,20 @@ export async function chosenTransform(
 ): Promise<RunTransform> {
   const config = await findConfig(db, { projectId, id, now, family: 'transformation' });
   if (config === undefined || config.deleted) {
-    const detail = `Expected a transformation config of this project, got: ${id}.`;
+    const detail = `Expected a transformation config of this project, got ${id}.`;
     throw new ApiError('invalid_input', detail, { attr: 'transform' });
   }
   const name = config.name || config.plugin.name;
   if (config.enabled && target.kind === 'project') {
     const detail =
-      `The transformation "${name}" is enabled: what the run loads would go through it again. Disable it, or name a ` +
+      `The transformation "${name}" is enabled and would transform the events again when they are loaded. Disable it, or choose a ` +
       'config of the same plugin that is not enabled.';
     throw new ApiError('conflict', detail, { attr: 'transform' });
   }
   return { config: id, name, hash: transformHash(config) };
 }
 
-/** Of what the code is and what it is told. Its name, place and whether it is enabled do not belong to it. */
+/** Hashes the code and its settings. Name, position and whether it is enabled do not count. */
 export function transformHash({ plugin, settings, attachments }: StoredConfig): string {
   const { slug, version, versionId } = plugin;
   const files = attachments.map(({ key, fileName, size }) => [key, fileName, size]);

@@ -9,43 +9,44 @@ import { runColumns, timeOf, toRun } from './run-rows.ts';
 import { stateAfter, type Run, type RunState, type Stage } from './run.ts';
 import { enqueueRunNotice } from './enqueue-run-notice.ts';
 
-/** A run in the hands of one worker. `attempt` is the fence: who claims it next has a higher one. */
+/** A run that one worker holds. `attempt` is the fencing token: the next worker that claims the run has a higher one. */
 export interface Claim {
   readonly run: Run;
   readonly attempt: number;
-  /** Undefined: no worker ended in the middle of it. */
+  /** `undefined` means that no worker has died while working on it. */
   readonly deaths?: RunDeaths | undefined;
 }
 
-/** What names a claim to other processes. */
+/** Identifies a claim to other processes. */
 export interface HeldRun {
   readonly id: string;
   readonly attempt: number;
 }
 
-/** An undo waits for imports, and who replaces a run for its undo: neither must take the place that the other needs. */
+/** An undo waits for imports, and a replacing run waits for an undo: neither may occupy the slot that the other needs. */
 export type RunKind = 'import' | 'replace' | 'undo';
 
-/** Whose work a stage is. */
+/** Returns which kind of worker does a stage. */
 export function kindOf(stage: Stage): RunKind {
   return stage === 'replace' || stage === 'undo' ? stage : 'import';
 }
 
 export interface ClaimOptions {
+  /** Claims only this run. */
   readonly onlyRun?: string | undefined;
+  /** Runs that the caller still holds. */
   readonly except?: Iterable<string>;
   readonly kind?: RunKind | undefined;
-  /** Attempts of this worker that it outlived, by run: it lost them, and did not end. */
+  /** Last attempt that this worker lost without dying, by run. */
   readonly outlived?: ReadonlyMap<string, number>;
-  /** None of which somebody has seen the worker end. */
+  /** Skips runs during which a worker has died. */
   readonly withoutDeaths?: boolean;
 }
 
 /**
- * Takes the run that has waited longest, or one whose worker died, and holds it until `now + leaseMs`. `now` is the time of the
- * database, as in all that reads or writes leases.
- * @param of `onlyRun`: this one or none; `except`: runs that the caller still has in hand; `kind`: of these only.
- * @returns undefined: nothing to do.
+ * Claims the run that has waited longest, or one whose worker died, until `now + leaseMs`.
+ * @param now database time, like everything that reads or writes leases
+ * @returns `undefined` if no run is due
  */
 export async function claimRun(
   db: Metadata,
@@ -75,7 +76,7 @@ type Due = Pick<
   'id' | 'attempts' | 'lease_until' | 'started_at' | 'state' | 'stage' | 'deaths' | 'waiting'
 >;
 
-/** With the one that is seen now: the run still has an owner, whose lease is over. One that only waited ended for another reason. */
+/** Adds the death that this claim reveals: the run has an owner whose lease expired. An idle run that only waited did not cause it. */
 async function deathsOf(db: Metadata, found: Due, { outlived }: ClaimOptions): Promise<RunDeaths | undefined> {
   const known = parseDeaths(found.deaths);
   const wasIdle = found.waiting !== null && known?.noted === undefined;
@@ -97,11 +98,11 @@ function findDue(
       eb.or([
         eb('state', '=', 'queued'),
         isExpired(now),
-        // Nobody holds a run for so long: the clock was set back.
+        // No lease is that long: the clock was set back.
         eb.and([eb('state', '=', 'running'), eb('lease_until', '>', isoMicros(now + 10 * leaseMs))]),
       ]),
     )
-    // The command line works on its own.
+    // Commands work on their own runs.
     .where((eb) => eb.or([eb('config_id', '!=', 0), eb('project_id', '=', 0), eb('stage', '=', 'undo')]))
     .orderBy('created_at')
     .orderBy('id')
@@ -115,8 +116,8 @@ function findDue(
 }
 
 /**
- * Frees the runs of workers that died, without waiting for their leases. Only where nobody else can hold a run of this store:
- * a service that has just started and is the only one on it.
+ * Releases the runs of dead workers without waiting for their leases to expire. Call it only when no other process can hold a run of
+ * this store, when its only service starts.
  */
 export async function expireLeases(db: Queries): Promise<void> {
   const lease_until = isoMicros(0);
@@ -128,14 +129,14 @@ export async function expireLeases(db: Queries): Promise<void> {
     .execute();
 }
 
-/** By who saw the worker end that held it: it is taken up again at once. `note`: how that one ended, and over what. */
+/** Records that the worker of a run has died, so that the run can be claimed again immediately. `note` describes how it ended. */
 export async function noteDeath(db: Queries, { id, attempt }: HeldRun, note: string): Promise<void> {
   const held = isHeld({ id, epoch: attempt });
   const row = await db.selectFrom('import_runs').select(['deaths', 'stage']).where(held).executeTakeFirst();
   if (row === undefined) return;
-  const none = { stage: row.stage as Stage, reached: 0, ended: 0, lost: 0, note: '' };
+  const first = { stage: row.stage as Stage, reached: 0, ended: 0, lost: 0, note: '' };
   const deaths = JSON.stringify({
-    ...(parseDeaths(row.deaths) ?? none),
+    ...(parseDeaths(row.deaths) ?? first),
     noted: note.slice(0, 500),
   } satisfies RunDeaths);
   await db
@@ -145,33 +146,33 @@ export async function noteDeath(db: Queries, { id, attempt }: HeldRun, note: str
     .execute();
 }
 
-/** Whether the claim still stands: false after a pause, a cancel, or when another worker has the run. */
+/** Returns whether the claim is still valid: not after a pause or a cancel, or when another worker holds the run. */
 export async function isClaimed(db: Queries, claim: Claim): Promise<boolean> {
   const query = db.selectFrom('import_runs').select('id');
   return (await query.where(isHeld(leaseOf(claim))).executeTakeFirst()) !== undefined;
 }
 
-/** False, as with all that follow: the claim does not stand any more, and nothing was changed. */
+/** Returns `false`, like the functions below, if the claim is no longer valid; nothing has changed then. */
 export function renew(db: Queries, claim: Claim, now: number, leaseMs: number): Promise<boolean> {
   return updateClaimed(db, claim, { lease_until: isoMicros(now + leaseMs) });
 }
 
-/** Before anything is loaded it is on record where to, and what of. */
+/** Enters a stage. What the run loads, and where, is recorded before its load begins. */
 export function enterStage(db: Queries, claim: Claim, stage: Stage): Promise<boolean> {
   return inTransaction(db, async (tx) => {
-    const isMine = await updateClaimed(tx, claim, { stage, waiting: null });
-    if (isMine && stage === 'load') await rememberLoad(tx, claim.run.id);
-    return isMine;
+    const isHeldStill = await updateClaimed(tx, claim, { stage, waiting: null });
+    if (isHeldStill && stage === 'load') await rememberLoad(tx, claim.run.id);
+    return isHeldStill;
   });
 }
 
-/** The last stage that was asked for is done, or all that the run did is taken back. */
+/** Ends a run whose last requested stage is done, or that is undone. */
 export function completeRun(db: Queries, claim: Claim, now: number): Promise<boolean> {
   const isUndo = claim.run.stage === 'undo';
   return endRun(db, claim, { state: stateAfter(isUndo ? 'completeUndo' : 'complete', 'running'), reason: '' }, now);
 }
 
-/** `reason`: what was expected, what came, what to do; no secret. */
+/** @param reason what was expected, what came and what to do; without secrets */
 export function failRun(db: Queries, claim: Claim, reason: string, now: number): Promise<boolean> {
   return endRun(db, claim, { state: stateAfter('fail', 'running'), reason: reason.slice(0, 1000) }, now);
 }
@@ -193,34 +194,34 @@ function endRun(
     const run = toRun(row);
     if (isEmptyRound(run))
       await tx.updateTable('import_runs').set({ kept: 'short' }).where('id', '=', run.id).execute();
-    if (to.state === 'undone') await forgetLoaded(tx, run);
+    if (to.state === 'undone') await resetLoaded(tx, run);
     else await enqueueRunNotice(tx, run);
     return true;
   });
 }
 
-/** Nothing of it is stored any more: its figures say so. What was there before the undo is in its report. */
-async function forgetLoaded(tx: Queries, { id, totals }: Run): Promise<void> {
+/** Resets the figures of what is no longer stored. The report has those from before the undo. */
+async function resetLoaded(tx: Queries, { id, totals }: Run): Promise<void> {
   const { verified: _, stored_before: __, ...rest } = totals;
   const left = JSON.stringify({ ...rest, loaded: 0 });
   await tx.updateTable('import_runs').set({ totals: left }).where('id', '=', id).execute();
 }
 
-/** A run of a schedule that has found nothing new: whatever it read was stored before. */
+/** Returns whether a scheduled run found nothing new: everything that it read had been stored before. */
 function isEmptyRound({ state, options, totals }: Run): boolean {
   if (state !== 'completed' || options.scheduled !== true || totals.rejected > 0) return false;
   const { loaded, verified, stored_before: before } = totals;
   return loaded === 0 || (verified === loaded && before === loaded);
 }
 
-/** Gives the run back where it is: the worker stops. */
+/** Returns the run to the queue in its present stage, because the worker stops. */
 export function releaseRun(db: Queries, claim: Claim): Promise<boolean> {
   return updateClaimed(db, claim, { state: stateAfter('release', 'running'), ...ended });
 }
 
 const ended = { lease_until: null, waiting: null } as const;
 
-/** Writes on the run's row while the claim stands. */
+/** Updates the run's row while the claim is valid. */
 export async function updateClaimed(
   db: Queries,
   claim: Claim,

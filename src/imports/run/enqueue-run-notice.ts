@@ -14,8 +14,8 @@ export async function enqueueRunNotice(tx: Queries, run: Run): Promise<void> {
   } as const;
   const details = { run: run.id, config: run.configId };
   if (run.state === 'failed') {
-    const summary = `Import from ${run.source} has failed: ${run.reason}`;
-    const action = 'Fix the reported cause, then resume it: it continues where it stopped.';
+    const summary = `Import from ${run.source} failed: ${run.reason}`;
+    const action = 'Fix the reported cause, then resume the run: it continues where it stopped.';
     await enqueueNotice(tx, { ...common, event: 'run_failed', summary, action, details }, now);
     return;
   }

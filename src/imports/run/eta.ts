@@ -1,13 +1,14 @@
 import { importStages } from '../../wire/contract/import-run-states.ts';
 import type { Run, Stage, StageProgress } from './run.ts';
 
-/** Without growth for so long, the last rate says nothing about what is left. */
+/** After this long without progress, the last rate is no basis for an estimate. */
 const staleMs = 60_000;
 
 /**
- * Time until this stage is done, in ms; 0 when it is. Undefined: not known (no total yet, nothing done, standing still, or all counted and not finished).
- * The present rate where the total is known; else how long the share that is done has taken.
+ * Estimates the remaining time of a stage in ms, 0 when it is done. Uses the present rate if the total is known, and the elapsed time
+ * per completed share otherwise.
  * @param now ms since the epoch
+ * @returns `undefined` if the total is unknown, if nothing is done yet, if the stage stalls, or if all is counted but not finished
  */
 export function stageEtaMs(progress: StageProgress, now: number): number | undefined {
   if (progress.finishedAt !== undefined) return 0;
@@ -15,7 +16,7 @@ export function stageEtaMs(progress: StageProgress, now: number): number | undef
   if (now - (progress.lastProgressAt ?? progress.startedAt) > staleMs) return undefined;
   if (progress.total !== undefined && progress.rate > 0) {
     const left = progress.total - progress.done;
-    // The stage still works on what it has counted: the rate says nothing about that.
+    // The stage still works on what it has counted; the rate does not predict how long.
     return left <= 0 ? undefined : Math.round((left / progress.rate) * 1000);
   }
   const share = shareDone(progress);
@@ -23,7 +24,7 @@ export function stageEtaMs(progress: StageProgress, now: number): number | undef
   return Math.round(((now - progress.startedAt) * (1 - share)) / share);
 }
 
-/** How much of a stage is done, 0 to 1; undefined: nobody can tell yet. */
+/** Returns the completed share of a stage, 0 to 1; `undefined` if it cannot be known yet. */
 export function shareDone(progress: StageProgress): number | undefined {
   if (progress.finishedAt !== undefined) return 1;
   const { done, total, bytes, bytesTotal, partsDone, partsTotal } = progress;
@@ -33,7 +34,7 @@ export function shareDone(progress: StageProgress): number | undefined {
   return undefined;
 }
 
-/** Of the stage that the run is in, in ms; undefined also while it waits for something or nobody works on it. */
+/** Estimates the remaining time of the run's present stage in ms; `undefined` also while it waits or no worker holds it. */
 export function runEtaMs(run: Run, now: number): number | undefined {
   if (run.state === 'completed' || run.state === 'undone') return 0;
   if (run.state !== 'running' || run.waiting !== null) return undefined;
@@ -41,11 +42,11 @@ export function runEtaMs(run: Run, now: number): number | undefined {
   return progress === undefined ? undefined : stageEtaMs(progress, now);
 }
 
-/** The stages that this run does, in order. */
+/** Returns the stages of this run, in order. */
 export function stagesOf(run: Run): readonly Stage[] {
   if (run.stage === 'undo') return ['undo'];
-  const asked = importStages.slice(0, importStages.indexOf(run.options.last) + 1);
-  return run.options.replace === undefined ? asked.filter((stage) => stage !== 'replace') : asked;
+  const requested = importStages.slice(0, importStages.indexOf(run.options.last) + 1);
+  return run.options.replace === undefined ? requested.filter((stage) => stage !== 'replace') : requested;
 }
 
 function clamp(share: number): number {

@@ -5,7 +5,7 @@ import { parseNames } from '../formats/names.ts';
 import { createRecordTest } from '../formats/record-test.ts';
 import { findFormat } from '../formats/registry.ts';
 
-/** Undefined: the format is not known or its options are wrong, which the check says. */
+/** Returns `undefined` if the format is unknown or its options are invalid, which the check reports. */
 export function foreignFiles(
   { format: slug, formatOptions, names }: Pick<RunOptions, 'format' | 'formatOptions' | 'names'>,
   leftOut: ForeignFiles['leftOut'],

@@ -16,7 +16,7 @@ import { createRunWriter } from './run-writer.ts';
 
 const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
 
-/** The place as the next worker that takes the run sees it. */
+/** Claims the run and returns the staging of that worker. */
 async function take(db: Metadata, staging: Staging, now: number): Promise<Staging> {
   const claim = await claimRun(db, now, 1000);
   if (claim === undefined) throw new Error('expected the run to be due');
@@ -30,7 +30,7 @@ async function contentOf(staging: Staging, key: string): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** What lies there in the end. */
+/** Returns the files that remain after both workers wrote. */
 async function afterBoth(staging: Staging): Promise<Record<string, string>> {
   await using store = await tempMetadata();
   await createRun(store.db, newRun({ id: 'r' }));
@@ -56,7 +56,7 @@ async function afterBoth(staging: Staging): Promise<Record<string, string>> {
   return found;
 }
 
-describe('a worker that stood still while another took its run over', () => {
+describe('a worker that stalled while another one claimed its run', () => {
   const left = { 'r/before': 'of the first', 'r/days/1': 'of the second' };
 
   it('completes no file in a directory, and removes none', async () => {

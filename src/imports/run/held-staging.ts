@@ -2,8 +2,8 @@ import type { Staging } from '../staging.ts';
 import type { LeasedRun } from './leased-run.ts';
 
 /**
- * Staging in the hands of one worker. One that stood still while another took the run over completes no file in the place of the
- * other's: whether the run is still its own is asked after the last byte, before the file shows itself.
+ * Wraps the staging of a leased run. A worker that stalled while another one claimed its run must not replace the other's files: the
+ * lease is checked after the last byte, before the file becomes visible.
  */
 export function heldStaging(staging: Staging, leased: Pick<LeasedRun, 'assertHeld'>): Staging {
   return {

@@ -10,39 +10,39 @@ export interface RunsOf {
 
 const runsPerPage = 20;
 
-/** Undefined: it has not run yet. */
+/** Returns `undefined` if the config has no runs. */
 export async function latestRun(db: Queries, of: RunsOf): Promise<Run | undefined> {
   const row = await runsOf(db, of).orderBy('id', 'desc').limit(1).executeTakeFirst();
   return row && toRun(row);
 }
 
-/** The newest run with which this can be done, however old it is. */
+/** Returns the newest run for which this action is possible, however old it is. */
 export async function latestRunFor(
   db: Queries,
   of: RunsOf,
   action: Exclude<RunAction, 'undo'>,
 ): Promise<Run | undefined> {
   const fits = (run: Run): boolean => allowedActions(run).includes(action);
-  // With a completed run nothing of this kind can be done any more once its staged records are removed.
+  // Completed runs whose staged records are removed allow none of these actions.
   const find = (state: RunState) => latestInState(db, of, state, { fits, staged: state === 'completed' });
   return newest(await Promise.all(statesWith(action).map(find)));
 }
 
 /**
- * The newest run that has not come to its end: at work, paused, failed. One of a schedule that failed is over once a later one
- * is completed, which covers what it was to bring.
+ * Returns the newest run that is not finished: queued, running, paused or failed. A failed scheduled run counts as finished once a later
+ * run is completed, which covers the same records.
  */
 export async function latestOpenRun(db: Queries, of: RunsOf): Promise<Run | undefined> {
   const states = ['queued', 'running', 'paused', 'failed', 'completed'] as const;
   const [queued, running, paused, failed, completed] = await Promise.all(
     states.map((state) => latestInState(db, of, state)),
   );
-  const isOver = failed?.options.scheduled === true && completed !== undefined && failed.id < completed.id;
-  const open = isOver ? await latestInState(db, of, 'failed', { scheduled: false }) : failed;
+  const isSuperseded = failed?.options.scheduled === true && completed !== undefined && failed.id < completed.id;
+  const open = isSuperseded ? await latestInState(db, of, 'failed', { scheduled: false }) : failed;
   return newest([queued, running, paused, open]);
 }
 
-/** The newest failed run of each config of which there is no newer one, by id of the config. */
+/** Returns each config's newest run if that failed, by config id. */
 export async function runsThatFailedLast(db: Queries, projectId: number): Promise<Run[]> {
   const failed = await db
     .selectFrom('import_runs')
@@ -84,9 +84,9 @@ function runsOf(db: Queries, { projectId, configId }: RunsOf) {
 interface Choice {
   /** Default: all. */
   readonly fits?: (run: Run) => boolean;
-  /** Only what still has its staged records. */
+  /** Only runs whose staged records still exist. */
   readonly staged?: boolean;
-  /** False: only what people started. */
+  /** `false`: only runs that users started. */
   readonly scheduled?: false;
 }
 

@@ -4,29 +4,29 @@ import type { Run, RunTotals, Stage, StageProgress, Waiting } from './run.ts';
 import type { FailureAdvice, SourcePart } from '../source.ts';
 
 /**
- * A run in the hands of a worker: what the stages see of the metadata store. Every write happens under the lease and while the
- * run is `running`, in one transaction each; after a pause, a cancel or a lost lease it throws RunLostError and changes nothing.
+ * A run that a worker holds, as its stages see it. Every write is one transaction under the lease while the run is `running`; after a
+ * pause, a cancel or a lost lease it throws RunLostError and changes nothing.
  */
 export interface LeasedRun {
-  /** As it was claimed; `stage` and `options` do not change while it is leased. */
+  /** The run when it was claimed; `stage` and `options` do not change while it is leased. */
   readonly run: Run;
-  /** Aborted within a second of a pause, a cancel or a lost lease, and when the program stops. */
+  /** Aborts within a second of a pause, a cancel or a lost lease, and when the program stops. */
   readonly signal: AbortSignal;
   parts(): Promise<readonly StoredPart[]>;
-  /** Numbers parts from 1 in this order; keys that are known stay as they are. */
+  /** Numbers new parts from 1 in this order; parts with a known key keep their state. */
   addParts(parts: readonly SourcePart[]): Promise<readonly StoredPart[]>;
   savePart(seq: number, change: Partial<PartState> & { readonly bytes?: number | undefined }): Promise<void>;
   days(): Promise<readonly StoredDay[]>;
   saveDay(day: string, change: Partial<DayState>): Promise<void>;
-  /** Before a stage is done anew: forgets days (check), or how far they came (load, verify). */
+  /** Resets days before a stage starts from scratch: deletes them (check), or resets their progress (load, verify). */
   resetDays(what: 'days' | 'loaded' | 'verified'): Promise<void>;
-  /** What people see; written at most twice a second, the last one always. Totals given replace those that were there. */
+  /** Reports progress; written at most twice a second, and always the last one. `totals` replaces the given fields. */
   progress(progress: StageProgress, totals?: Partial<RunTotals>): void;
-  /** Shown until the next `progress` or `waiting(null)`. */
+  /** Is shown until the next `progress` or `waiting(null)`. */
   waiting(waiting: Waiting | null): void;
-  /** Writes what `progress` and `waiting` put off. */
+  /** Writes pending progress and waiting. */
   flush(): Promise<void>;
-  /** Rejects when the run is not in the worker's hands any more; asks the metadata store. */
+  /** Rejects when the worker no longer holds the run; reads the metadata store. */
   assertHeld(): Promise<void>;
 }
 
@@ -35,19 +35,19 @@ export interface StoredPart extends Omit<SourcePart, 'identity' | 'isSnapshot'>,
 }
 
 export interface PartState {
-  /** Of what is staged. */
+  /** Identity of what is staged. */
   readonly identity: string | undefined;
-  /** Of what was read, when all of it was and the source tells. */
+  /** Checksum of what was read, if all of it was and the source provides one. */
   readonly checksum: string | undefined;
-  /** Staged so far; a part that is not stable and not `complete` starts anew. */
+  /** Segments staged up to now; a part that is neither stable nor `complete` starts from scratch. */
   readonly segments: readonly Segment[];
-  /** Everything of it is staged. */
+  /** The whole part is staged. */
   readonly complete: boolean;
-  /** Pieces that could not be staged as records; in the file of rejected records. */
+  /** Pieces that could not be staged as records; they are in the file of rejected records. */
   readonly faults: number;
-  /** Segments that the check is done with. */
+  /** Number of checked segments. */
   readonly checked: number;
-  /** What the check found in those segments: JSON of the check stage's own. */
+  /** What the check found in those segments: JSON that only the check stage reads. */
   readonly checkState: string;
   readonly error: string;
 }
@@ -55,28 +55,28 @@ export interface PartState {
 export interface Segment {
   /** Lines. */
   readonly records: number;
-  /** Of these lines, those that are no record: blank, or continuing the one before them; undefined: none. */
+  /** Lines that are not records: blank, or continuing the line before. */
   readonly continued?: number;
-  /** What was noted while they were read. */
+  /** Counts of what the reader noted. */
   readonly notes?: NoteCounts;
   /** Before compression. */
   readonly rawBytes: number;
   readonly bytes: number;
-  /** Of the file in staging. */
+  /** Checksum of the staged file. */
   readonly sha256: string;
 }
 
-/** Records of the source in the segments, other than lines. */
+/** Counts source records in the segments, as opposed to lines. */
 export function recordsIn(segments: readonly Pick<Segment, 'records' | 'continued'>[]): number {
   return segments.reduce((sum, { records, continued = 0 }) => sum + records - continued, 0);
 }
 
-/** Somebody paused or cancelled the run, or another worker has it: stop at once, write nothing. */
+/** The run was paused or cancelled, or another worker holds it: stop immediately and write nothing. */
 export class RunLostError extends Error {
   override name = 'RunLostError';
 }
 
-/** The run cannot go on; the message is its `reason`: what was expected, what came, what to do. `advice` is added to it. */
+/** The run cannot continue. The message becomes its `reason`: what was expected, what came, what to do; `advice` is appended. */
 export class RunFailedError extends Error {
   override name = 'RunFailedError';
   readonly advice: FailureAdvice | undefined;
@@ -87,6 +87,6 @@ export class RunFailedError extends Error {
   }
 }
 
-/** One stage. Resolves when it is done; may be called again after any crash and goes on where it was. */
+/** Resolves when the stage is done. It may be called again after any crash, and continues where it was. */
 export type RunStage = (leased: LeasedRun) => Promise<void>;
 export type RunStages = Readonly<Record<Stage, RunStage>>;

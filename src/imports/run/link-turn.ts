@@ -6,9 +6,9 @@ import type { LeasedRun } from './leased-run.ts';
 import type { Run } from './run.ts';
 
 /**
- * Lets one run of a project at a time decide which links and group events it stores, and load them. Two runs that find the same link on
- * different days would otherwise both store it. A run holds the turn from the decision of its check to the end of its load; after a pause
- * it takes the turn again.
+ * Lets one run of a project at a time decide which links and group events it stores, and load them. Otherwise two runs that find the
+ * same link on different days would both store it. A run holds the turn from the decision in its check to the end of its load, and takes
+ * it again after a pause.
  */
 export interface LinkTurn extends AsyncDisposable {
   /** Waits until no other run holds the turn. May be called again while it is held. Rejects when the run is paused or lost. */
@@ -16,7 +16,7 @@ export interface LinkTurn extends AsyncDisposable {
   release(): Promise<void>;
 }
 
-/** Twice the lease of a run: while the store is away a run loses its own lease first, and stops. A run that is resumed keeps its turn. */
+/** Twice the lease of a run: without the store a run loses its own lease first and stops. A resumed run keeps its turn. */
 const leaseMs = 60_000;
 const pollMs = 250;
 
@@ -31,11 +31,11 @@ export function createLinkTurn(db: Metadata): LinkTurn {
   return {
     take: async (leased) => {
       const { id, projectId } = leased.run;
-      // The run's own lease keeps a second worker out, so a worker that takes over may have the turn of the one before it.
+      // The run's own lease excludes a second worker, so the next worker may use the turn of the previous one.
       const lease = { name: `import links ${projectId}`, owner: id };
       for (;;) {
         drop ??= await holdLease(
-          // A renewal that fails is tried again, and the worker reports the same failure when it renews the lease of the run.
+          // Failed renewals are retried; the worker reports the same failure when it renews the run's lease.
           { db, clock, leaseMs, onLost: () => (drop = undefined), onTrouble: () => undefined },
           lease,
         );

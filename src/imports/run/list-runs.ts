@@ -3,7 +3,7 @@ import { runColumns, toRun } from './run-rows.ts';
 import type { RunFilter } from './run-store.ts';
 import type { Run } from './run.ts';
 
-/** Newest first. `before`: the run with which the page before ended; ids grow with time. */
+/** Lists runs, newest first. `before` is the last run of the previous page; ids grow with time. */
 export async function listRunsBefore(
   db: Queries,
   of: RunFilter,
@@ -18,7 +18,7 @@ export async function listRunsBefore(
   return rows.map(toRun);
 }
 
-/** At work, and waiting for something; oldest first. */
+/** Returns running runs that wait for something, oldest first. */
 export async function runsThatWait(db: Queries, projectId: number): Promise<Run[]> {
   const rows = await db
     .selectFrom('import_runs')
@@ -45,7 +45,7 @@ export async function countRunsByState(
   return Object.fromEntries(rows.map(({ state, count }) => [state, Number(count)]));
 }
 
-/** By id of the config: its own name, or that of its app. */
+/** Returns the names of the runs' configs by id: the config's own name, or its app's. */
 export async function namesOfConfigs(
   db: Queries,
   runs: readonly Pick<Run, 'configId'>[],

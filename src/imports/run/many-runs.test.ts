@@ -11,14 +11,14 @@ import { newRun, runOptions, start, type OpenRunsStore, type RunsStore } from '.
 import { claimRun } from './claim-run.ts';
 import { latestOpenRun, latestRun, latestRunFor, runsThatFailedLast } from './latest-runs.ts';
 import { listRunsBefore, runsThatWait } from './list-runs.ts';
-import { otherRuns, runAtWork } from './other-runs.ts';
+import { otherRuns, findLoadingRun } from './other-runs.ts';
 import { createRun, listRuns } from './run-store.ts';
 import { noTotals, type Run, type RunState } from './run.ts';
 import { earlierRunsIn, type CheckedRun } from './same-records.ts';
 
 const count = 1000;
 const projectId = 1;
-/** Of the schedule, which has nearly all of the runs. */
+/** The config of the schedule, which has nearly all of the runs. */
 const configId = 2;
 const firstDay = Date.parse('2026-01-01T00:00:00Z');
 const options = { ...runOptions, scheduled: true } as const;
@@ -26,30 +26,30 @@ const dayOf = (n: number): string => new Date(firstDay + Math.floor(n / 100) * d
 const idOf = (n: number): string => `0199${String(n).padStart(4, '0')}-0000-7000-8000-000000000000`;
 
 /**
- * That what is looked for is found however many runs came after it, and by an index: a thousand completed runs of a schedule, and
- * everything that matters older than all of them.
+ * Each look-up finds its run by an index, however many runs came later: a thousand completed runs of a schedule are newer than
+ * everything that matters.
  */
 describe.each<readonly [string, OpenRunsStore]>([
   ['SQLite', openOnSqlite],
   ['PGlite', openOnPglite],
-])('with a thousand runs that came later, on %s,', (_name, open) => {
+])('with a thousand later runs, on %s,', (_name, open) => {
   let store: RunsStore;
   let db: Metadata;
-  let asked: CompiledQuery[] = [];
+  let queries: CompiledQuery[] = [];
   beforeAll(async () => {
     store = await open();
     await fill(store.db);
     await addOldest(store.db);
-    db = recording(store.db, (query) => asked.push(query));
+    db = recording(store.db, (query) => queries.push(query));
   });
   afterAll(() => store[Symbol.asyncDispose]());
 
-  /** What a look-up finds, when each of its queries is answered by an index. */
-  async function indexed<T>(look: () => Promise<T>): Promise<T> {
-    asked = [];
-    const found = await look();
-    const plans = await Promise.all(asked.map((query) => planOf(store.db, query)));
-    expect(asked.length).toBeGreaterThan(0);
+  /** Returns what a query finds, and expects an index for each of its queries. */
+  async function indexed<T>(find: () => Promise<T>): Promise<T> {
+    queries = [];
+    const found = await find();
+    const plans = await Promise.all(queries.map((query) => planOf(store.db, query)));
+    expect(queries.length).toBeGreaterThan(0);
     expect(plans.flatMap((plan) => plan.filter((line) => /^SCAN (?!\(subquery|CONSTANT)|Seq Scan/.test(line)))).toEqual(
       [],
     );
@@ -57,7 +57,7 @@ describe.each<readonly [string, OpenRunsStore]>([
   }
   const of = { projectId, configId };
 
-  it('who made other events of the same records before is found, also when its run is removed', async () => {
+  it('an earlier run that made other events of the same records is found, also when it is removed', async () => {
     const checked: CheckedRun = {
       run: { id: 'now', projectId, options: { ...runOptions, names: { events: { order: 'Order' } } } },
       parts: [partOf('shared'), partOf('removed')],
@@ -73,7 +73,7 @@ describe.each<readonly [string, OpenRunsStore]>([
     expect((await indexed(() => known(ids))).map(({ id }) => id)).toEqual(['0100-completed', '0101-removed']);
   });
 
-  it('who has events of the same days is found, and who is at work on them', async () => {
+  it('runs with events of the same days are found, and the one that is loading them', async () => {
     const run: Run = await createRun(store.db, newRun({ id: idOf(count), projectId, configId: 9 }));
     const { runs, moreNotStaged } = await indexed(() => otherRuns(db, run, new Set(['2020-05-05'])));
     expect(runs).toEqual([
@@ -82,12 +82,12 @@ describe.each<readonly [string, OpenRunsStore]>([
       { id: '0100-completed', state: 'completed', days_in_common: 1, what: 'loads_again' },
     ]);
     expect(moreNotStaged).toBe(0);
-    expect(await indexed(() => runAtWork(db, run, new Set(['2020-05-05'])))).toBe('0100-running');
+    expect(await indexed(() => findLoadingRun(db, run, new Set(['2020-05-05'])))).toBe('0100-running');
     const whole = new Set(Array.from({ length: count }, (_, n) => dayOf(n)));
     expect((await otherRuns(db, run, whole)).runs).toHaveLength(count);
   });
 
-  it('what failed last, what waits, and what a job would go on with', async () => {
+  it('what failed last, what waits, and what a job would resume', async () => {
     expect((await indexed(() => runsThatFailedLast(db, projectId))).map(({ id }) => id)).toEqual(['0100-failed']);
     expect((await indexed(() => runsThatWait(db, projectId))).map(({ id }) => id)).toEqual(['0100-running']);
     expect((await indexed(() => latestOpenRun(db, of)))?.id).toBe('0100-paused');
@@ -97,7 +97,7 @@ describe.each<readonly [string, OpenRunsStore]>([
     expect((await indexed(() => claimRun(db, start, 1000)))?.run.id).toBe('0100-queued');
   });
 
-  it('lists go on page after page to the first run', async () => {
+  it('lists continue page by page to the first run', async () => {
     const seen: string[] = [];
     for (let before: string | undefined; ;) {
       const page = await indexed(() => listRunsBefore(db, { projectId, configId }, { limit: 300, before }));
@@ -140,7 +140,7 @@ async function openOnPglite(): Promise<RunsStore> {
   return { db, other: db, [Symbol.asyncDispose]: () => db.destroy() };
 }
 
-/** Runs of a schedule, all completed, each with a part and a day of its own. */
+/** Inserts completed scheduled runs, each with its own part and day. */
 async function fill(db: Metadata): Promise<void> {
   const [place, recipe] = [placeOf(options, undefined), recipeOf(options)];
   const totals = JSON.stringify({ ...noTotals, records: 100, events: 100, loaded: 100 });
@@ -204,7 +204,7 @@ function dayRow(run_id: string, day: string) {
   return { run_id, project_id: projectId, day, ...counts, verified: 1, expected: '{}' } as const;
 }
 
-/** One for each thing that is looked for. */
+/** Inserts one run for each look-up. */
 async function addOldest(db: Metadata): Promise<void> {
   const waiting = JSON.stringify({ reason: 'the disk is full' });
   const totals = JSON.stringify({ ...noTotals, loaded: 100 });
@@ -220,7 +220,7 @@ async function addOldest(db: Metadata): Promise<void> {
   await add('failed', 3, { finished_at: isoMicros(start) });
   await add('paused', configId);
   await add('queued', 4);
-  // Nobody's lease to take over.
+  // Its lease must not be taken over.
   await add('running', 5, { waiting, progress: '{"load":{}}', lease_until: isoMicros(start + 1000) });
   await add('completed', 6, { totals, progress: '{"load":{}}', finished_at: isoMicros(start) });
   await createRun(db, newRun({ id: '0101-removed', projectId, configId: 7, now: start + 1 }));
@@ -247,11 +247,11 @@ async function addOldest(db: Metadata): Promise<void> {
   await db.updateTable('import_loads').set(removed).where('run_id', '=', '0101-removed').execute();
 }
 
-/** The same store; every query that it is asked is told. */
-function recording(db: Metadata, told: (query: CompiledQuery) => void): Kysely<Database> {
+/** Returns the same store, with a callback for each query. */
+function recording(db: Metadata, onQuery: (query: CompiledQuery) => void): Kysely<Database> {
   const plugin: KyselyPlugin = {
     transformQuery: ({ node, queryId }) => {
-      if (node.kind === 'SelectQueryNode') told(db.getExecutor().compileQuery(node, queryId));
+      if (node.kind === 'SelectQueryNode') onQuery(db.getExecutor().compileQuery(node, queryId));
       return node;
     },
     transformResult: async ({ result }) => result,
@@ -263,7 +263,7 @@ async function planOf(db: Metadata, { sql, parameters }: CompiledQuery): Promise
   const isSqlite = hasStoreAlone(db);
   const explain = isSqlite ? 'explain query plan' : 'explain';
   return db.transaction().execute(async (tx) => {
-    // A thousand rows may be read faster as they lie; here it counts whether there is an index.
+    // A sequential scan may be faster for a thousand rows; what counts here is whether an index exists.
     if (!isSqlite) await tx.executeQuery(CompiledQuery.raw('set local enable_seqscan = off'));
     const { rows } = await tx.executeQuery<Record<string, unknown>>(
       CompiledQuery.raw(`${explain} ${sql}`, [...parameters]),

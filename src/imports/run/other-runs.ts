@@ -1,13 +1,13 @@
 import type { Queries } from '../../stores/metadata/queries.ts';
-import { inPieces } from './in-pieces.ts';
+import { inChunks } from './in-chunks.ts';
 import type { OtherRun } from './results.ts';
 import type { Run } from './run.ts';
 
-/** Runs that may have had some of the events of another one. */
+/** Runs that may have had some events of another run. */
 export interface OtherRuns {
-  /** Newest first; of those without anything staged the first 100. */
+  /** Newest first; at most 100 of those without staged records. */
   readonly runs: readonly OtherRun[];
-  /** Those without anything staged that are not among them. */
+  /** Further runs without staged records. */
   readonly moreNotStaged: number;
 }
 
@@ -15,15 +15,18 @@ const notStagedMax = 100;
 const removed = 'removed';
 
 /**
- * Runs that brought events into the same project, and may have had some of those of `run`: on the same days, or events that are
- * added once for a person, which they left out because they were stored.
- * @param days of the events that are stored of `run`
+ * Finds runs that loaded into the same project and may have had some events of `run`: on the same days, or events that exist once per
+ * person and were skipped because they were stored.
+ * @param days days on which `run` has stored events
  */
 export async function otherRuns(db: Queries, run: Run, days: ReadonlySet<string>): Promise<OtherRuns> {
   const common = await daysInCommon(db, run, days);
-  const ids = new Set([...common.keys(), ...(await leftSomethingOut(db, run))]);
-  const there = await loadedRuns(db, [...ids]);
-  const found = [...there.map((row) => otherRun(row, common.get(row.id) ?? 0)), ...(await removedRuns(db, run, days))];
+  const ids = new Set([...common.keys(), ...(await runsWithDuplicates(db, run))]);
+  const present = await loadedRuns(db, [...ids]);
+  const found = [
+    ...present.map((row) => otherRun(row, common.get(row.id) ?? 0)),
+    ...(await removedRuns(db, run, days)),
+  ];
   const newest = found.toSorted((a, b) => b.created_at.localeCompare(a.created_at) || b.id.localeCompare(a.id));
   let notStaged = 0;
   const runs = newest.filter(({ what }) => what !== 'not_staged' || ++notStaged <= notStagedMax);
@@ -33,8 +36,8 @@ export async function otherRuns(db: Queries, run: Run, days: ReadonlySet<string>
   };
 }
 
-/** A run that loads events of these days now, or may any moment. */
-export async function runAtWork(db: Queries, run: Run, days: ReadonlySet<string>): Promise<string | undefined> {
+/** Returns a run that loads events of these days now, or may do so at any moment. */
+export async function findLoadingRun(db: Queries, run: Run, days: ReadonlySet<string>): Promise<string | undefined> {
   const rows = await db
     .selectFrom('import_runs as run')
     .innerJoin('import_loads as load', 'load.run_id', 'run.id')
@@ -47,7 +50,7 @@ export async function runAtWork(db: Queries, run: Run, days: ReadonlySet<string>
     .orderBy('run.id')
     .execute();
   for (const { id, progress, duplicates } of rows) {
-    // One that is checked once more has not come to load.
+    // A run that is checked again does not load yet.
     if (!Object.hasOwn(JSON.parse(progress) as object, 'load')) continue;
     if (Number(duplicates) > 0) return id;
     const own = await db.selectFrom('import_days').select('day').where('run_id', '=', id).execute();
@@ -70,18 +73,18 @@ function whatOf({ state, staging_removed_at: stagingRemovedAt }: LoadedRow): Oth
   return state === 'queued' || state === 'running' ? 'at_work' : 'not_complete';
 }
 
-/** By run: on how many of these days it has events. */
+/** Counts these days on which other runs have events, by run. */
 async function daysInCommon(
   db: Queries,
   { id, projectId }: Run,
   days: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, number>> {
-  const rows = await inPieces([...days], (piece) =>
+  const rows = await inChunks([...days], (chunk) =>
     db
       .selectFrom('import_days')
       .select(['run_id', (eb) => eb.fn.countAll<number | string>().as('count')])
       .where('project_id', '=', projectId)
-      .where('day', 'in', piece)
+      .where('day', 'in', chunk)
       .where('run_id', '!=', id)
       .groupBy('run_id')
       .execute(),
@@ -91,7 +94,7 @@ async function daysInCommon(
   return common;
 }
 
-async function leftSomethingOut(db: Queries, { id, projectId }: Run): Promise<readonly string[]> {
+async function runsWithDuplicates(db: Queries, { id, projectId }: Run): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('import_loads')
     .select('run_id')
@@ -105,12 +108,12 @@ async function leftSomethingOut(db: Queries, { id, projectId }: Run): Promise<re
 type LoadedRow = Awaited<ReturnType<typeof loadedRuns>>[number];
 
 async function loadedRuns(db: Queries, ids: readonly string[]) {
-  return inPieces(ids, (piece) =>
+  return inChunks(ids, (chunk) =>
     db
       .selectFrom('import_runs as run')
       .innerJoin('import_loads as load', 'load.run_id', 'run.id')
       .select(['run.id', 'run.state', 'run.staging_removed_at', 'run.created_at'])
-      .where('run.id', 'in', piece)
+      .where('run.id', 'in', chunk)
       .where('run.config_id', '!=', 0)
       .where('run.state', '!=', 'undone')
       .where('run.stage', '!=', 'undo')
@@ -119,7 +122,7 @@ async function loadedRuns(db: Queries, ids: readonly string[]) {
   );
 }
 
-/** Of these only the first and the last day are known. */
+/** Finds removed and reported runs, of which only the first and last day are stored. */
 async function removedRuns(db: Queries, { id, projectId }: Run, days: ReadonlySet<string>): Promise<readonly Found[]> {
   const sorted = [...days].toSorted();
   const [first = '', last = ''] = [sorted[0], sorted.at(-1)];
@@ -142,7 +145,7 @@ async function removedRuns(db: Queries, { id, projectId }: Run, days: ReadonlySe
   );
 }
 
-/** What runs of the command line have staged is where their commands are. */
+/** Finds runs of the command line. Their staged records are on the machine of the command. */
 function reportedRuns(
   db: Queries,
   { id, projectId }: Pick<Run, 'id' | 'projectId'>,

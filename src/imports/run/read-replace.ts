@@ -4,7 +4,7 @@ import type { RunOptions } from './run.ts';
 
 const runsMax = 20;
 
-/** What a payload says of the runs to be replaced. Throws SettingsError. */
+/** Reads the runs to replace from a payload. Throws SettingsError. */
 export function readReplace(value: JsonValue | undefined): RunOptions['replace'] {
   if (value === undefined || value === null || value === false) return undefined;
   if (value === true) return true;

@@ -2,7 +2,7 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 import type { LeasedRun } from './leased-run.ts';
 import { toDay, toPart } from './run-rows.ts';
 
-/** Parts and days of a run; reading them needs no lease. */
+/** Reads parts and days of a run; this needs no lease. */
 export function readRunRows(db: Queries, runId: string): Pick<LeasedRun, 'parts' | 'days'> {
   return {
     async parts() {

@@ -5,8 +5,8 @@ import { findAnyConfig } from '../../plugins/configs/stored-config.ts';
 import type { Run } from './run.ts';
 
 /**
- * In the activity log of the config of a run: another run takes it back. Who asked for that is in the log of the other run's
- * start. `tx` is a transaction; `now` in ms. A config that is gone has no log.
+ * Records in the activity log of the run's config that another run undoes it. The log of that run's start has the user. `tx` is a
+ * transaction, `now` in ms. Deleted configs have no log.
  */
 export async function recordReplacement(tx: Queries, undone: Run, replacedBy: string, now: number): Promise<void> {
   const config = await findAnyConfig(tx, undone.configId, now);

@@ -5,8 +5,7 @@ import { getRun } from './run-store.ts';
 import { allowedActions, type Run, type RunOptions } from './run.ts';
 
 /**
- * Refuses runs that nobody could take back, when they are named and not hours later. `run`: the one that replaces them, where it
- * is there already.
+ * Refuses runs that cannot be undone when they are named, not hours later. `run` is the replacing run if it exists already.
  * @throws ApiError invalid_input, conflict
  */
 export async function refuseReplace(
@@ -17,7 +16,7 @@ export async function refuseReplace(
   if (replace !== undefined && own !== undefined && own.options.target.kind !== 'project') {
     throw new ApiError(
       'conflict',
-      `Run ${own.id} sends its events to another service, which takes back what is its own.`,
+      `Run ${own.id} sends its events to another service; its earlier runs are undone there.`,
     );
   }
   if (replace === undefined || replace === true) return;
@@ -41,15 +40,15 @@ export async function refuseReplace(
   }
 }
 
-/** Why nothing can be done with it. */
+/** Says why a removed run cannot be used. */
 export function removedText({ removedAt }: RemovedRun): string {
-  return `it was removed on ${removedAt.slice(0, 10)}, as old runs of schedules are; what it stored stays`;
+  return `it was removed on ${removedAt.slice(0, 10)}, as old scheduled runs are; what it stored remains`;
 }
 
 function whyNot(run: Run): string | undefined {
   const { state, stage, options } = run;
   if (options.target.kind !== 'project') return 'it sent its events to another service';
-  if (state === 'undone') return 'it is taken back already';
+  if (state === 'undone') return 'it is already undone';
   if (stage === 'undo' || allowedActions(run).includes('undo')) return undefined;
-  return state === 'paused' ? 'it is paused; cancel it, or let it end' : `it is ${state}; wait until it has ended`;
+  return state === 'paused' ? 'it is paused; cancel it, or let it finish' : `it is ${state}; wait until it has ended`;
 }

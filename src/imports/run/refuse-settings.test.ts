@@ -31,6 +31,6 @@ it.each([
   ['s3', { bucket: 'a-bucket', access_key_id: 'A' }, 'access_key_id'],
   ['posthog', { personal_api_key: 'phx_a', project_id: 'x', host: 'https://eu.posthog.com' }, 'project_id'],
   ['amplitude', { api_key: 'a', secret_key: 'b', region: 'mars' }, 'region'],
-] as const)('%s with %j is refused by the name of the setting', (slug, settings, key) => {
+] as const)('%s with %j is refused, naming the setting', (slug, settings, key) => {
   expect(refusal(slug, settings)).toEqual({ code: 'invalid_input', attr: `settings.${key}` });
 });

@@ -11,7 +11,7 @@ import { removeOldStaging } from './remove-old-staging.ts';
 import { createRun } from './run-store.ts';
 import { cancelRun, pauseRun, undoRun } from './run-transitions.ts';
 
-it('tables of runs go with the staged records, with the run and with the project; those of all other runs stay', () =>
+it('tables of runs are removed with the staged records, the run and the project; those of all other runs stay', () =>
   withStaging(async ({ db, staging, project }) => {
     await using stack = new AsyncDisposableStack();
     const chdb = await tempChdb();

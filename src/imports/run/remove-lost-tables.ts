@@ -8,13 +8,13 @@ export interface RemoveTablesDeps {
 }
 
 /**
- * Drops the tables of runs that are gone, or whose staged records are removed: none of them converts, loads or compares again. A worker
- * that was at work on a deleted run may have made its tables again by the next call, which drops those.
+ * Drops the tables of deleted runs, and of runs whose staged records are removed: they neither convert, load nor compare again. A worker
+ * on a deleted run may create its tables once more; the next call drops those.
  * @returns runs whose tables were dropped
  */
 export async function removeLostTables({ db, tables }: RemoveTablesDeps): Promise<RunRef[]> {
   const lost: RunRef[] = [];
-  // A run is there before its tables are: what is listed now and has no row by then never gets one.
+  // A run exists before its tables: a listed table whose run has no row by now never gets one.
   for (const run of await tables.list()) if (!(await needsTables(db, run))) lost.push(run);
   for (const run of lost) await tables.drop(run);
   return lost;

@@ -15,11 +15,11 @@ import { noTotals, type RunOptions, type RunTotals } from './run.ts';
 import { findSameRecords } from './same-records.ts';
 
 const options: RunOptions = { ...runOptions, scheduled: true };
-const brought = { ...noTotals, records: 9, events: 9, loaded: 9, verified: 9, stored_before: 0 };
-const nothing = { ...brought, stored_before: 9 };
+const loadedAll = { ...noTotals, records: 9, events: 9, loaded: 9, verified: 9, stored_before: 0 };
+const nothing = { ...loadedAll, stored_before: 9 };
 const segment = { records: 9, rawBytes: 1, bytes: 1, sha256: 'a' };
 
-/** A run that has come to its end, as a worker brings it there. */
+/** Creates a run and ends it like a worker. */
 async function end({ db, staging, project }: Kept, id: string, totals: RunTotals, as = options): Promise<void> {
   await createRun(db, newRun({ id, ...project, options: as }));
   const claim = await claimRun(db, start, 1000, { onlyRun: id });
@@ -68,40 +68,40 @@ async function end({ db, staging, project }: Kept, id: string, totals: RunTotals
 
 const days = { keepDays: 7, runDays: 90 };
 
-describe('runs of schedules that ended', () => {
-  it('go after their days, sooner where they found nothing new; what people started, and the newest, stays', () =>
+describe('scheduled runs that ended', () => {
+  it('are removed after their days, sooner if they found nothing new; those that users started and the newest stay', () =>
     withStaging(async (kept) => {
       const { db, staging, project } = kept;
-      await end(kept, 'a-brought', brought);
+      await end(kept, 'a-loaded', loadedAll);
       await end(kept, 'b-nothing', nothing);
-      await end(kept, 'c-empty', { ...brought, loaded: 0, events: 0, verified: 0 });
+      await end(kept, 'c-empty', { ...loadedAll, loaded: 0, events: 0, verified: 0 });
       await end(kept, 'd-rejected', { ...nothing, rejected: 1 });
       await end(kept, 'different', nothing);
-      await end(kept, 'e-person', nothing, runOptions);
+      await end(kept, 'e-user', nothing, runOptions);
       await end(kept, 'f-newest', nothing);
       const deps = { db, staging, ...days };
       expect(await removeOldRuns(deps, start + 6 * dayMs)).toEqual([]);
       expect(await removeOldRuns({ ...deps, runsPerPage: 1 }, start + 8 * dayMs)).toEqual(['b-nothing', 'c-empty']);
       expect(await removeOldRuns(deps, start + 8 * dayMs)).toEqual([]);
-      expect(await removeOldRuns(deps, start + 91 * dayMs)).toEqual(['a-brought', 'd-rejected']);
+      expect(await removeOldRuns(deps, start + 91 * dayMs)).toEqual(['a-loaded', 'd-rejected']);
       const left = await db.selectFrom('import_runs').select('id').orderBy('id').execute();
-      expect(left.map(({ id }) => id)).toEqual(['different', 'e-person', 'f-newest']);
+      expect(left.map(({ id }) => id)).toEqual(['different', 'e-user', 'f-newest']);
       for (const table of ['import_parts', 'import_days'] as const)
         expect(await db.selectFrom(table).select('run_id').execute()).toHaveLength(3);
 
       await removeOfDeletedProjects({ db, staging }, undefined, start + 91 * dayMs + 2 * hourMs);
-      expect(await staging.list('a-brought/')).toEqual([]);
-      expect(await staging.list('e-person/')).toHaveLength(3);
+      expect(await staging.list('a-loaded/')).toEqual([]);
+      expect(await staging.list('e-user/')).toHaveLength(3);
       expect(await db.selectFrom('import_leftovers').selectAll().execute()).toEqual([]);
-      // What never stored anything leaves nothing at all.
+      // A run that never stored anything leaves nothing at all.
       expect(await findRemovedRun(db, 'c-empty', project)).toBeUndefined();
-      expect(await findRemovedRun(db, 'a-brought', project)).toMatchObject({ configId: project.configId });
+      expect(await findRemovedRun(db, 'a-loaded', project)).toMatchObject({ configId: project.configId });
     }));
 
-  it('stay recognised by what they loaded, and are refused honestly where they would have to be there', () =>
+  it('are still recognised by what they loaded, and refused with the reason where they would be needed', () =>
     withStaging(async (kept) => {
       const { db, staging, project } = kept;
-      await end(kept, 'a-brought', brought);
+      await end(kept, 'a-loaded', loadedAll);
       await end(kept, 'b-newest', nothing);
       await removeOldRuns({ db, staging, ...days }, start + 91 * dayMs);
       const part = { seq: 1, key: 'a', stable: true, identity: undefined, checksum: undefined, segments: [segment] };
@@ -116,18 +116,18 @@ describe('runs of schedules that ended', () => {
       const checked = { run, parts, days: [{ day: '2026-01-01', ...state, verified: false, expected }] };
       expect(await findSameRecords(db, checked)).toMatchObject([
         { run: 'b-newest', again: 5 },
-        { run: 'a-brought', records: 9, loaded: 9, again: 5, removed: true },
+        { run: 'a-loaded', records: 9, loaded: 9, again: 5, removed: true },
       ]);
-      await expect(refuseReplace(db, project, ['a-brought'])).rejects.toThrow(/removed on 2027-\d\d-\d\d/);
+      await expect(refuseReplace(db, project, ['a-loaded'])).rejects.toThrow(/removed on 2027-\d\d-\d\d/);
       await expect(refuseReplace(db, project, ['nowhere'])).rejects.toThrow('Expected another run');
     }));
 
-  it('one that somebody makes go on at that moment, and one that its schedule has not settled, stay', () =>
+  it('stay if they are resumed at that moment, or if their schedule has not settled them', () =>
     withStaging(async (kept) => {
       const { db, staging, project } = kept;
-      await end(kept, 'a-verified', brought);
-      await end(kept, 'b-unsettled', brought);
-      await end(kept, 'c-newest', brought);
+      await end(kept, 'a-verified', loadedAll);
+      await end(kept, 'b-unsettled', loadedAll);
+      await end(kept, 'c-newest', loadedAll);
       const time = isoMicros(start);
       const times = { begins_at: time, covered_to: time, due_at: time, created_at: time, updated_at: time };
       const schedule = { timing: '{"everyMinutes":5}', overlap_minutes: 0, paused: 0, error: '', ...times } as const;

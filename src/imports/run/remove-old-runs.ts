@@ -10,9 +10,9 @@ import type { RunState, RunTotals } from './run.ts';
 export interface RemoveRunsDeps {
   readonly db: Metadata;
   readonly staging: Staging;
-  /** Since the run ended, of those that have found nothing new: as long as their staged records are kept. */
+  /** Days after its end for which a run that found nothing new is kept: as long as staged records. */
   readonly keepDays: number;
-  /** Of all others. */
+  /** The same for all other runs. */
   readonly runDays: number;
   /** Default 100. */
   readonly runsPerPage?: number;
@@ -22,13 +22,13 @@ const runsPerPageDefault = 100;
 const ended: readonly RunState[] = ['completed', 'failed', 'cancelled', 'undone'];
 
 /**
- * Removes runs of schedules that ended long enough ago, with their parts, days, staged files, results and reports. What they
- * stored stays, and so do the marks by which later runs recognise it. A run stays that is the newest of its config, that its
- * schedule has not settled yet, and one whose target has something else than was staged. Those that people started stay, too.
+ * Removes scheduled runs that ended long enough ago, with their parts, days, staged files, results and reports. The events that they
+ * stored remain, and so do the marks by which later runs recognise them. Kept are the newest run of each config, a run that its schedule
+ * has not settled, a run whose target differs from what was staged, and runs that users started.
  *
- * Several processes may do so at once: a run that somebody makes go on in between is left alone.
+ * Several processes may do this concurrently: a run that is resumed in the meantime is kept.
  * @param now ms, by the clock of the database
- * @returns ids of the runs that were removed
+ * @returns ids of the removed runs
  */
 export async function removeOldRuns(deps: RemoveRunsDeps, now: number): Promise<string[]> {
   const long = isoMicros(now - Math.max(deps.runDays, deps.keepDays) * dayMs);
@@ -116,7 +116,7 @@ async function removeRun({ db, staging }: RemoveRunsDeps, run: EndedRun, now: nu
     else await rememberRemoval(tx, run.id, { loaded, removedAt: isoMicros(now) });
     await tx.deleteFrom('import_parts').where('run_id', '=', run.id).execute();
     await tx.deleteFrom('import_days').where('run_id', '=', run.id).execute();
-    // Its files go as those of a deleted project do: at once, and once more when nobody can be writing any.
+    // Its files are removed like those of a deleted project: now, and once more when nothing can be writing any.
     await tx
       .insertInto('import_leftovers')
       .values({ run_id: run.id, created_at: isoMicros(now) })

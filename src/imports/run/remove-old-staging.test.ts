@@ -14,11 +14,11 @@ import { newRun, start } from '../../../test/support/runs.ts';
 
 const ends = ['exact', 'different', 'unverified', 'checked', 'failed', 'cancelled'];
 
-/** One run for each way to end, with files of every kind. */
+/** Ends one run in each possible way, with files of every kind. */
 async function endRuns({ db, staging, project }: Kept): Promise<void> {
   for (const id of ends) {
     await createRun(db, newRun({ id, ...project }));
-    // An earlier version has left files of days.
+    // Files of days are from an earlier version.
     for (const key of [stagingKeys.segment(id, 1, 0), stagingKeys.findings(id, 1, 0), `${id}/days/2024-01-01.zst`])
       await staging.write(key, [Buffer.from('x')]);
     await staging.write(stagingKeys.rejected(id, 'check'), [Buffer.from('x')]);
@@ -38,8 +38,8 @@ async function foldersOf(staging: Staging, id: string): Promise<(string | undefi
   return (await staging.list(`${id}/`)).map(({ key }) => key.split('/')[1]);
 }
 
-describe('staging of runs that ended', () => {
-  it('goes after its days, but for what was rejected, the results, and runs that somebody has to look at', () =>
+describe('staged records of runs that ended', () => {
+  it('are removed after their days, except rejected records, results, and runs that a user has to examine', () =>
     withStaging(async (kept) => {
       const { db, staging } = kept;
       await endRuns(kept);
@@ -59,12 +59,12 @@ describe('staging of runs that ended', () => {
         expect(files).toContain('rejected');
       }
       await expect(retryRejected(db, 'exact')).rejects.toThrow('its staged records are removed');
-      // A removal that was cut short is done again, and then no more.
+      // An interrupted removal is repeated, and then done.
       expect(await removeOldStaging(deps, start + 8 * dayMs)).toHaveLength(3);
       expect(await removeOldStaging(deps, start + 10 * dayMs)).toEqual([]);
     }));
 
-  it('goes of all runs in one pass, however many come before that keep theirs', () =>
+  it('are removed in one pass, no matter how many runs before keep theirs', () =>
     withStaging(async ({ db, staging, project }) => {
       const ids = Array.from({ length: 25 }, (_, index) => `r${String(index).padStart(3, '0')}`);
       for (const id of ids) {
@@ -72,7 +72,7 @@ describe('staging of runs that ended', () => {
         await staging.write(stagingKeys.segment(id, 1, 0), [Buffer.from('x')]);
         await cancelRun(db, id, start);
       }
-      // Of the first page none may go.
+      // All runs of the first page keep theirs.
       for (const id of ids.slice(0, 10)) {
         await db.updateTable('import_runs').set({ state: 'completed', stage: 'report' }).where('id', '=', id).execute();
         await staging.write(stagingKeys.verify(id), [Buffer.from(JSON.stringify({ verdict: 'different' }))]);
@@ -84,7 +84,7 @@ describe('staging of runs that ended', () => {
       expect(await foldersOf(staging, 'r000')).toContain('parts');
     }));
 
-  it('goes of every run of a deleted config: none waits for a person any more', () =>
+  it('are removed for every run of a deleted config: none waits for a user any more', () =>
     withStaging(async (kept) => {
       const { db, staging, project } = kept;
       await endRuns(kept);
@@ -98,7 +98,7 @@ describe('staging of runs that ended', () => {
         'cancelled',
         'cancelled',
       ]);
-      // What is staged may still be loaded.
+      // Its staged records may still be loaded.
       expect((await getRun(db, 'queued'))?.state).toBe('queued');
       await removeOldStaging(deps, start + 16 * dayMs);
       for (const id of ends) expect(await foldersOf(staging, id)).not.toContain('parts');
@@ -106,7 +106,7 @@ describe('staging of runs that ended', () => {
 });
 
 describe('files of imports of a deleted project', () => {
-  it('go, staged, rejected and uploaded ones, also what a worker wrote late; those of others stay', () =>
+  it('are removed, staged, rejected and uploaded ones, also what a worker wrote late; those of others stay', () =>
     withStaging(async (kept) => {
       const { db, staging, dir, project } = kept;
       await endRuns(kept);

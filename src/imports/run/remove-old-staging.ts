@@ -10,26 +10,26 @@ import { stagingKeys, StagingMissingError, type Staging } from '../staging.ts';
 
 const runsPerPageDefault = 100;
 const foldersOfEarlierVersions = ['spills', 'days'];
-/** A worker that was in the middle of a file when its run was deleted is through with it by then. */
+/** A worker that was writing a file when its run was deleted has finished by then. */
 const lateFilesMs = 3_600_000;
 
 export interface RemoveStagingDeps {
   readonly db: Metadata;
   readonly staging: Staging;
-  /** Since the run ended. */
+  /** Days after the run's end. */
   readonly keepDays: number;
   readonly runsPerPage?: number;
 }
 
 /**
- * Removes what was staged by runs that ended long enough ago: cancelled, or completed to the report. Rejected records and
- * results stay. A run whose target has something else than was staged keeps everything: somebody has to look at it. When its
- * config is deleted nobody can, and no run of it waits for a person any more.
+ * Removes the staged records of runs that ended long enough ago: cancelled, undone, or completed up to the report. Rejected records and
+ * results remain. A run whose target differs from what was staged keeps everything, because a user has to examine it. If its config is
+ * deleted nothing can be done with it, and paused and failed runs of that config are cancelled.
  * @returns ids of the runs of which something was removed
  */
 export async function removeOldStaging(deps: RemoveStagingDeps, now: number): Promise<string[]> {
   await cancelOrphans(deps.db, now);
-  // What was marked may not be gone yet: the process may have died in between.
+  // Files of marked runs may still exist if the process died before removing them.
   return [...(await removeEach(deps, 'marked', now)), ...(await removeEach(deps, 'unmarked', now))];
 }
 
@@ -46,7 +46,7 @@ async function removeEach(deps: RemoveStagingDeps, which: 'marked' | 'unmarked',
   return removed;
 }
 
-/** Runs that only a person could have gone on with, through the config that is deleted. */
+/** Cancels runs that could only have been resumed through a config that is deleted. */
 async function cancelOrphans(db: Metadata, now: number): Promise<void> {
   const orphans = await db
     .selectFrom('import_runs')
@@ -60,7 +60,7 @@ async function cancelOrphans(db: Metadata, now: number): Promise<void> {
     try {
       await cancelRun(db, id, now);
     } catch (error) {
-      // Gone with its project, or cancelled, in between.
+      // It was deleted with its project, or cancelled, in the meantime.
       if (!(error instanceof RunMissingError || error instanceof RunTransitionError)) throw error;
     }
   }
@@ -76,7 +76,7 @@ interface EndedRun {
   readonly state: string;
   readonly stage: string;
   readonly finished_at: string | null;
-  /** Null: it is deleted. */
+  /** `null` means that it is deleted. */
   readonly config: number | null;
 }
 
@@ -113,9 +113,9 @@ function runsAfter(
 }
 
 async function removeStaged({ db, staging }: RemoveStagingDeps, run: EndedRun, now: number): Promise<boolean> {
-  const isLooked = run.state === 'completed' && run.config !== null;
-  if (isLooked && (await isDifferent(staging, run.id))) return false;
-  // From here on nobody can ask to try its records again.
+  const needsReview = run.state === 'completed' && run.config !== null;
+  if (needsReview && (await isDifferent(staging, run.id))) return false;
+  // From here on its rejected records cannot be retried.
   const { numUpdatedRows } = await db
     .updateTable('import_runs')
     .set((eb) => ({ staging_removed_at: eb.fn.coalesce('staging_removed_at', eb.val(isoMicros(now))) }))
@@ -128,7 +128,7 @@ async function removeStaged({ db, staging }: RemoveStagingDeps, run: EndedRun, n
   return true;
 }
 
-/** Whether the target has something else than the run staged, as verify found. */
+/** Returns whether verify found that the target differs from what the run staged. */
 export async function isDifferent(staging: Staging, runId: string): Promise<boolean> {
   try {
     const chunks: Buffer[] = [];
@@ -141,9 +141,8 @@ export async function isDifferent(staging: Staging, runId: string): Promise<bool
 }
 
 /**
- * Removes everything that deleted projects have left, and runs that were removed: what they staged, results and rejected records
- * too, and the files that were uploaded.
- * @param uploadsDir holds a directory per project, named by its id; undefined: uploads lie in staging
+ * Removes all files of deleted projects and of removed runs: staged records, results, rejected records and uploads.
+ * @param uploadsDir holds a directory per project, named by its id; `undefined` means that uploads are in staging
  */
 export async function removeOfDeletedProjects(
   { db, staging }: Omit<RemoveStagingDeps, 'keepDays'>,

@@ -10,26 +10,25 @@ import { noTotals, type Run, type RunOptions, type RunTotals, type StageProgress
 import { enqueueRunNotice } from './enqueue-run-notice.ts';
 
 /**
- * Runs of the command line that load into this service: the command does the work and reports it, and the row is what the service
- * knows of it. Its config is 0, and no worker takes it, except to undo it. While it is running, its lease is how long ago its command
- * reported last.
+ * Runs of the command line that load into this service. The command does the work and reports it; the row is a copy of its reports. Its
+ * config is 0, and workers claim it only to undo it. While it is running, its lease records when the command last reported.
  */
 
-/** Without a report for so long a run counts as paused. */
+/** Without a report for this long a run counts as paused. */
 export const silentMs = 60_000;
 
 export interface Reported {
   readonly id: string;
   readonly projectId: number;
   readonly report: ImportRunReport;
-  /** ms since the epoch, of the database. */
+  /** Database time, ms since the epoch. */
   readonly now: number;
 }
 
 /**
- * Writes what a command reports of its run, in the caller's transaction. The answer is the run as it stands: one that was paused or
- * cancelled meanwhile stays so, until its command begins once more.
- * @throws ApiError conflict, when the run is not the command's any more
+ * Stores what a command reports about its run, in the caller's transaction. Returns the stored run: if it was paused or cancelled in the
+ * meantime it stays so until its command starts again.
+ * @throws ApiError conflict, if the run no longer belongs to the command
  */
 export async function saveReport(
   tx: Queries,
@@ -57,7 +56,7 @@ export async function saveReport(
   return { run: await settled(tx, { ...row, ...columns }, report, before), isNew: false };
 }
 
-/** What is no longer reported waits for its command. */
+/** Pauses runs that are no longer reported, until their command resumes them. */
 export async function pauseSilentRuns(db: Metadata, now: number): Promise<void> {
   const rows = await db
     .selectFrom('import_runs')
@@ -72,7 +71,7 @@ export async function pauseSilentRuns(db: Metadata, now: number): Promise<void> 
     const reason = `its command has not reported for ${silentMs / 1000} s; resume it with: ${command}`;
     await db
       .updateTable('import_runs')
-      // The lease stays: what its command reports next makes it run again.
+      // The lease stays: the next report of its command sets the run to running again.
       .set({ state: 'paused', reason: reason.slice(0, 1000) })
       .where('id', '=', id)
       .where('state', '=', 'running')
@@ -87,7 +86,7 @@ function refuseEnded({ id, state, stage }: Run): void {
   throw new ApiError('conflict', `Run ${id} ${what}; start another one.`);
 }
 
-/** It was paused, cancelled or undone here. */
+/** Returns whether the run was paused, cancelled or undone through this service. */
 function isSteered({ state, stage }: Run, leaseUntil: string | null): boolean {
   return stage === 'undo' || state === 'cancelled' || state === 'undone' || (state === 'paused' && leaseUntil === null);
 }
@@ -119,14 +118,14 @@ function columnsOf({ run, command }: ImportRunReport, now: number) {
     options: JSON.stringify(optionsOf(run.options, command)),
     progress: JSON.stringify(Object.fromEntries(run.stages.map((stage) => [stage.stage, progressOf(stage)]))),
     totals: JSON.stringify(totalsOf(run.totals)),
-    // A paused one has none: only its own command resumes it.
+    // Paused runs have no lease: only their command resumes them.
     lease_until: isRunning ? isoMicros(now + silentMs) : null,
     finished_at:
       run.state === 'completed' || run.state === 'failed' || run.state === 'cancelled' ? isoMicros(now) : null,
   } satisfies Updateable<Database['import_runs']>;
 }
 
-/** What goes with a change of state: which days it loads, and the notice of its end. */
+/** Does what a change of state entails: records which days it loads, and enqueues the notification of its end. */
 async function settled(
   tx: Queries,
   row: Parameters<typeof toRun>[0],
@@ -155,7 +154,7 @@ function optionsOf(options: ReportedOptions, command: string): RunOptions {
     last: options.last,
     rejectedMax: options.rejected_max,
     eventsPerSecond: options.events_per_second,
-    // What it loads is stored here, whichever way it came.
+    // What it loads is stored here, no matter how it was sent.
     target: { kind: 'project' },
     command,
   };

@@ -8,7 +8,7 @@ const eventsPerSecondMax = 1_000_000;
 const known = ['rejected_max', 'events_per_second', 'last', 'again', 'replace'];
 
 /**
- * Reads what a payload changes when a run is resumed.
+ * Reads from a payload what changes when a run is resumed.
  * @throws ApiError invalid_input
  */
 export function resumeChangesOf(payload: JsonObject): ResumeChanges {

@@ -1,6 +1,5 @@
 /**
- * How often a worker of a run ended without getting any further with it. What a run reads may be made to end its reader; it
- * must not do so without end.
+ * Counts how often workers of a run died without making progress on it. Input may crash its reader; it must not do so endlessly.
  */
 import { sql } from 'kysely';
 import type { Queries } from '../../stores/metadata/queries.ts';
@@ -10,34 +9,34 @@ import type { Run, Stage } from './run.ts';
 /** JSON in the run's row. */
 export interface RunDeaths {
   readonly stage: Stage;
-  /** How far the run had come, as `reachedBy` counts. */
+  /** Progress of the run, as `readReached` counts it. */
   readonly reached: number;
-  /** Ends of the worker alone, which is the run's doing. */
+  /** Deaths of the worker alone, which the run caused. */
   readonly ended: number;
-  /** Losses of the run with everything around it: a kill of the service, a machine that stopped. */
+  /** Deaths of the whole service: a kill, a machine that stopped. */
   readonly lost: number;
-  /** What is known of the last end. */
+  /** What is known about the last death. */
   readonly note: string;
-  /** Noted by who saw the worker end, until the run is taken again. */
+  /** Recorded by the process that saw the worker die, until the run is claimed again. */
   readonly noted?: string;
 }
 
-/** Without getting further. */
+/** Deaths without progress. */
 const endedMax = 2;
-/** More than kills of processes by hand, deployments or an orchestrator bring together before a stage gets further. */
+/** More than manual kills, deployments and an orchestrator cause together before a stage makes progress. */
 const lostMax = 12;
 
 export function parseDeaths(text: string | null): RunDeaths | undefined {
   return text === null ? undefined : (JSON.parse(text) as RunDeaths);
 }
 
-/** Of a run whose worker is gone. `known`: as it stands in the row. */
+/** Counts a death of a run's worker. `known` is what the row has. */
 export async function countDeath(
   db: Queries,
   { id, stage }: { readonly id: string; readonly stage: Stage },
   known: RunDeaths | undefined,
 ): Promise<RunDeaths> {
-  const reached = await reachedBy(db, id);
+  const reached = await readReached(db, id);
   const before = known?.stage === stage && reached <= known.reached ? known : { ended: 0, lost: 0, reached };
   const noted = known?.noted;
   return {
@@ -45,12 +44,12 @@ export async function countDeath(
     reached: before.reached,
     ended: before.ended + (noted === undefined ? 0 : 1),
     lost: before.lost + (noted === undefined ? 1 : 0),
-    note: noted ?? 'the service ended, or lost the run, and nothing is known of why',
+    note: noted ?? 'the service ended or lost the run, for an unknown reason',
   };
 }
 
-/** Grows with all that a stage has completed. */
-async function reachedBy(db: Queries, runId: string): Promise<number> {
+/** Returns a number that grows with everything that a stage completes. */
+async function readReached(db: Queries, runId: string): Promise<number> {
   const parts = await db
     .selectFrom('import_parts')
     .select(({ fn }) => [
@@ -84,7 +83,7 @@ async function reachedBy(db: Queries, runId: string): Promise<number> {
   );
 }
 
-/** Why a run is not taken up again; undefined: it is. */
+/** Returns why a run is not worked on again; `undefined` if it is. */
 export async function refusalOf(
   db: Queries,
   runId: string,
@@ -93,17 +92,17 @@ export async function refusalOf(
   if (deaths === undefined || (deaths.ended < endedMax && deaths.lost < lostMax)) return undefined;
   const times = deaths.ended + deaths.lost;
   const parts = await openParts(db, runId, deaths.stage);
-  const where = parts === '' ? '' : ` Not done yet: ${parts}.`;
+  const where = parts === '' ? '' : ` Pending: ${parts}.`;
   return new RunFailedError(
-    `expected the stage ${deaths.stage} to get further, got the end of the process that worked on it, ${times} times at the same place: ` +
-      `${deaths.note}.${where} Look at what is read there, and leave it out or raise the limit`,
+    `expected the stage ${deaths.stage} to make progress, got ${times} crashes of the process that worked on it at the same place: ` +
+      `${deaths.note}.${where} Check what is read there, and exclude it or raise the limit`,
     { advice: 'resume' },
   );
 }
 
 const partsShown = 2;
 
-/** Those that come next, by their keys. */
+/** Returns the keys of the next parts. */
 async function openParts(db: Queries, runId: string, stage: Stage): Promise<string> {
   if (stage !== 'export') return '';
   const rows = await db

@@ -7,7 +7,7 @@ import { pauseRun } from './run-transitions.ts';
 import { claimRun } from './claim-run.ts';
 import { newRun, start } from '../../../test/support/runs.ts';
 
-it('counts runs by state, those that wait, and how long the slowest has stood still', async () => {
+it('counts runs by state and those that wait, and measures the longest stall', async () => {
   await using store = await tempMetadata();
   const { db } = store;
   expect(await runFigures(db, start)).toEqual({ byState: {}, waiting: 0, stalledMs: 0 });

@@ -2,12 +2,12 @@ import type { Metadata } from '../../stores/metadata/database.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import type { Run, RunState } from './run.ts';
 
-/** All import runs at a glance, for whoever watches the service. */
+/** Figures of all import runs, for monitoring. */
 export interface RunFigures {
   readonly byState: Readonly<Partial<Record<RunState, number>>>;
-  /** Runs at work that wait for something. */
+  /** Running runs that wait for something. */
   readonly waiting: number;
-  /** How long the run at work that has stood still longest has done so; 0: none is at work. */
+  /** Longest time without progress of any running run; 0 if no run is running. */
   readonly stalledMs: number;
 }
 
@@ -27,7 +27,7 @@ export async function runFigures(db: Metadata, now: number): Promise<RunFigures>
   };
 }
 
-/** ms since the epoch when anything of the run happened last. */
+/** Returns the time of the run's last progress, ms since the epoch. */
 function lastMoveOf({ progress, startedAt, createdAt }: Run): number {
   const stages = Object.values(progress).flatMap((stage) => [stage.startedAt, stage.finishedAt, stage.lastProgressAt]);
   return Math.max(startedAt ?? createdAt, ...stages.filter((at) => at !== undefined));

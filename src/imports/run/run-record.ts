@@ -3,7 +3,7 @@ import { openCheckProblems } from './check-problems.ts';
 import { runEtaMs, shareDone, stagesOf } from './eta.ts';
 import type { Run, RunOptions, Stage, StageProgress } from './run.ts';
 
-/** A run as clients see it. `now` in ms. */
+/** Converts a run for clients. `now` in ms. */
 export function toRunRecord(run: Run, now: number): ImportRunRecord {
   const { totals } = run;
   return {
@@ -37,7 +37,7 @@ export function toRunRecord(run: Run, now: number): ImportRunRecord {
   };
 }
 
-/** Without credentials: those in the address of a target are left out. */
+/** Converts options for clients, without the credentials in a target's address. */
 export function toOptionsRecord({
   range,
   target,
@@ -94,7 +94,7 @@ function toStage(run: Run, stage: Stage, now: number): ImportStageRecord {
   };
 }
 
-/** A stage before the run's own is done; one after it is yet to come, whatever an earlier round left there. */
+/** A stage before the run's present one is done; a later one is pending, even if an earlier round left progress there. */
 function stateOf(run: Run, stage: Stage, progress: StageProgress): ImportStageRecord['state'] {
   const order = stagesOf(run);
   const distance = order.indexOf(stage) - order.indexOf(run.stage);
@@ -115,7 +115,7 @@ export function isoTime(ms: number | null | undefined): string | null {
   return ms === null || ms === undefined ? null : new Date(ms).toISOString();
 }
 
-/** An address as it may be shown: without user, password and query, which may be credentials. */
+/** Returns an address without user, password and query, which may be credentials. */
 function withoutCredentials(text: string): string {
   const url = URL.parse(text);
   if (url === null) return '';

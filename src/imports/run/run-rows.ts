@@ -5,7 +5,7 @@ import type { LeasedRun, StoredPart } from './leased-run.ts';
 import type { DayState, StoredDay } from './import-day.ts';
 import type { Run, RunState, Stage } from './run.ts';
 
-/** Columns of a run that people see; neither its secrets nor its lease. */
+/** Columns of a run that users see; neither secrets nor lease. */
 export const runColumns = [
   'id',
   'project_id',
@@ -75,7 +75,7 @@ export function toPart(row: Selectable<Database['import_parts']>): StoredPart {
   };
 }
 
-/** Only what is named in `change`; what is named as undefined is forgotten. */
+/** Converts only the keys of `change`; `undefined` clears a column. */
 export function partColumns(
   change: Parameters<LeasedRun['savePart']>[1],
 ): Partial<Insertable<Database['import_parts']>> {

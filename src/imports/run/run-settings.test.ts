@@ -17,7 +17,7 @@ const plugin: ImportSourcePlugin = {
   range: 'Time of the order.',
   example: {},
   createSource: () => {
-    throw new Error('not asked for');
+    throw new Error('expected no source to be created');
   },
 };
 
@@ -44,7 +44,7 @@ describe('settings of every import source', () => {
     expect(createRegistry([plugin]).get('shop')).toBe(plugin);
   });
 
-  it('a source that takes any format has to be told which', () => {
+  it('a source that takes any format requires a format', () => {
     expect(missingRequired(importFields({ formats: [] }), {})).toEqual(['format']);
     expect(missingRequired(importFields(plugin), {})).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe('options of a run', () => {
     expect(JSON.stringify(options)).not.toContain('phc_target');
   });
 
-  it('may be said otherwise for one run', () => {
+  it('can be overridden for one run', () => {
     const payload = {
       from: '2024-03-01',
       to: '2024-03-02T12:00:00+02:00',
@@ -108,8 +108,8 @@ describe('options of a run', () => {
 
   const wrong: readonly (readonly [string, JsonObject, JsonObject, RegExp])[] = [
     ['a payload with a typo', {}, { form: '2024-01-01' }, /got "form"/],
-    ['a range that is empty', {}, { from: '2024-01-02', to: '2024-01-02' }, /"to": expected a time after "from"/],
-    ['a time that is none', {}, { from: 'yesterday' }, /"from": expected a day/],
+    ['an empty range', {}, { from: '2024-01-02', to: '2024-01-02' }, /"to": expected a time after "from"/],
+    ['an invalid time', {}, { from: 'yesterday' }, /"from": expected a day/],
     ['a limit of no records', {}, { limit: 0 }, /"limit": expected a whole number from 1/],
     ['a share above one', {}, { rejected_max: 5 }, /"rejected_max": expected a number from 0 to 1/],
     ['an unknown last stage', {}, { last: 'load' }, /"last": expected check or report/],
@@ -120,9 +120,9 @@ describe('options of a run', () => {
       {},
       /expected an option of the format mixpanel .*, got nope/,
     ],
-    ['names that are no object', { names: '[1]' }, {}, /"names": expected a JSON object/],
+    ['names that are not an object', { names: '[1]' }, {}, /"names": expected a JSON object/],
     ['names of something unknown', { names: { event: {} } }, {}, /expected only events, properties/],
-    ['a percentage that is none', { rejected_max: '-1' }, {}, /percentage from 0 to 100/],
+    ['an invalid percentage', { rejected_max: '-1' }, {}, /percentage from 0 to 100/],
     ['a target with a key in the address', { target_url: 'https://k@a.example' }, {}, /without a key/],
     ['a target without its key', { target_url: 'https://a.example' }, {}, /"target_api_key"/],
   ];
@@ -142,7 +142,7 @@ describe('options of a run', () => {
     );
   });
 
-  it('what is chosen comes from the settings, and a run may say it otherwise', () => {
+  it('the choice comes from the settings, and a run can override it', () => {
     const settings = { choose: '{"sample": 0.5}' };
     expect(runOptionsOf(plugin, settings, {}).choice).toEqual({ sample: 0.5 });
     expect(runOptionsOf(plugin, settings, { choose: { events: { only: ['a'] } } }).choice).toEqual({
@@ -151,7 +151,7 @@ describe('options of a run', () => {
     expect(() => runOptionsOf(plugin, { choose: { sample: 2 } }, {})).toThrow(/setting "choose": choose\.sample/);
   });
 
-  it('a rule for odd values is one of its own, and fits the format', () => {
+  it('a rule for unusual values is one of the rules of that value, and fits the format', () => {
     expect(runOptionsOf(plugin, {}, { choose: { padded_ids: 'trim' } }).choice).toEqual({ padded_ids: 'trim' });
     expect(() => runOptionsOf(plugin, { choose: { padded_ids: 'cut' } }, {})).toThrow(/choose\.padded_ids/);
     const heap = { ...plugin, formats: ['heap'] };

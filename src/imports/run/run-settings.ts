@@ -22,7 +22,7 @@ import { integerSetting, jsonSetting, textSetting } from '../../plugins/setting-
 const eventsPerSecondMax = 1_000_000;
 const limitMax = 1_000_000_000;
 
-/** What the payload of a run may say otherwise than the settings; `rejected_max` is a share there (0.01), in settings a percentage. */
+/** Settings that the payload of a run can override; `rejected_max` is a share there (0.01) and a percentage in settings. */
 export const runOverrides = [
   'from',
   'to',
@@ -42,12 +42,12 @@ export const runOverrides = [
 
 type Sourced = Pick<ImportSourcePlugin, 'slug' | 'formats' | 'range' | 'fields'>;
 
-/** Every setting of a plugin: its own, and for an import source those that all of them have. */
+/** Returns every setting of a plugin, for an import source including those that all sources have. */
 export function fieldsOf(plugin: Plugin): readonly PluginField[] {
   return isImportSource(plugin) ? [...plugin.fields, ...importFields(plugin)] : plugin.fields;
 }
 
-/** The settings that every import source has besides its own. */
+/** Returns the settings that every import source has in addition to its own. */
 export function importFields(plugin: Pick<Sourced, 'formats'>): PluginField[] {
   return [formatField(plugin), ...recordFields, ...speedFields, ...targetFields];
 }
@@ -59,7 +59,7 @@ function formatField({ formats: own }: Pick<Sourced, 'formats'>): PluginField {
     name: 'Format',
     type: 'choice',
     choices: own.length > 0 ? own : formats.map(({ slug }) => slug),
-    hint: 'What the records look like; `mapping` takes any, by rules of your own.',
+    hint: 'What the records look like; `mapping` takes any, by your own rules.',
     ...(standard === undefined ? { required: true } : { default: standard }),
   };
 }
@@ -75,7 +75,7 @@ const recordFields: readonly PluginField[] = [
     key: 'names',
     name: 'Names',
     type: 'json',
-    hint: 'How events and properties are called: {"events": {"old": "new"}}; null leaves one out. Empty: as the format does.',
+    hint: 'How events and properties are called: {"events": {"old": "new"}}; null skips one. Empty: as the format does.',
   },
   {
     key: 'choose',
@@ -140,8 +140,8 @@ const targetFields: readonly PluginField[] = [
 ];
 
 /**
- * What a run is asked for, from the settings of a config and the payload of the operation that starts it, which has priority.
- * Throws SettingsError. Settings of the source itself are not looked at.
+ * Returns the options of a run from the settings of a config and the payload of the operation that starts it; the payload has priority.
+ * Settings of the source itself are not checked. Throws SettingsError.
  */
 export function runOptionsOf(plugin: Sourced, given: SettingValues, payload: JsonObject): RunOptions {
   const settings = withDefaults(importFields(plugin), given);
@@ -149,7 +149,7 @@ export function runOptionsOf(plugin: Sourced, given: SettingValues, payload: Jso
   if (unknown !== undefined) {
     throw new SettingsError(`expected only ${runOverrides.join(', ')}, got "${unknown.slice(0, 60)}"`);
   }
-  // What describes records goes by the same names and shapes in both.
+  // Both name and shape what describes records in the same way.
   const records = withOverrides(settings, payload, ['format', 'format_options', 'names', 'choose']);
   const format = formatOf(plugin, records);
   const formatOptions = formatOptionsOf(records);
@@ -178,7 +178,7 @@ export function runOptionsOf(plugin: Sourced, given: SettingValues, payload: Jso
   };
 }
 
-/** Id of the transformation config that changes the events of a run; undefined: none. Throws SettingsError. */
+/** Returns the id of the transformation config for the events of a run; `undefined` without a transform. Throws SettingsError. */
 export function transformIdOf(given: SettingValues, payload: JsonObject): number | undefined {
   const { transform } = withOverrides(given, payload, ['transform']);
   if (transform === undefined || !isGiven(transform)) return undefined;
@@ -209,7 +209,7 @@ function formatOf(plugin: Sourced, settings: SettingValues): string {
   throw wrongSetting('format', `expected one of ${choices.join(', ')}, got ${came}`);
 }
 
-/** Options are texts; what is written as JSON (the rules of `mapping`) becomes one. */
+/** Options are texts; JSON values (the rules of `mapping`) are converted to text. */
 function formatOptionsOf(settings: SettingValues): Record<string, string> {
   const given = objectSetting(settings, 'format_options') ?? {};
   return Object.fromEntries(
@@ -224,7 +224,7 @@ function objectSetting(settings: SettingValues, key: string): JsonObject | undef
   throw wrongSetting(key, 'expected a JSON object');
 }
 
-/** Better now than after hours of export. */
+/** Fails now rather than after hours of export. */
 function tryFormat(slug: string, options: Readonly<Record<string, string>>, names: JsonObject | undefined): void {
   const format = findFormat(slug);
   if (format === undefined) throw wrongSetting('format', `this program has no format "${slug}"`);
@@ -255,7 +255,7 @@ function replaceOf(payload: JsonObject, { kind }: RunTarget): Pick<RunOptions, '
   const replace = readReplace(ownValue(payload, 'replace'));
   if (replace === undefined || kind === 'project') return replace === undefined ? {} : { replace };
   throw new SettingsError(
-    '"replace": expected a run that loads into this project; other services take back what is theirs',
+    '"replace": expected a run that loads into this project; runs of other services are undone there',
   );
 }
 
@@ -285,7 +285,7 @@ function rangeOf(payload: JsonObject): TimeRange {
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
 }
 
-/** A day, or a time; without a zone it is UTC. */
+/** A day or a time; UTC without a zone. */
 const timePattern = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
 function timeIn(payload: JsonObject, key: string): string | undefined {

@@ -3,12 +3,12 @@ import { inTransaction, type Queries } from '../../stores/metadata/queries.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import { allowedActions, stateAfter, type Run, type RunAction, type RunOptions, type RunState } from './run.ts';
 
-/** As the API and the guide call it. */
+/** Returns the action as the API and the guide call it. */
 function shownAction(action: RunAction): string {
   return action === 'retry' ? 'retry_rejected' : action;
 }
 
-/** The run is not in a state where that is possible. The message tells which it is in and what is possible. */
+/** The run's state does not allow the action. The message names the state and the allowed actions. */
 export class RunTransitionError extends Error {
   override name = 'RunTransitionError';
   readonly state: RunState;
@@ -29,20 +29,20 @@ export interface RefusedAction {
   readonly allowed: readonly RunAction[];
 }
 
-/** `shown`: as the reader knows the action. */
+/** `shown` translates an action for the reader. */
 export function refusedText({ run, action, allowed }: RefusedAction, shown: (action: RunAction) => string): string {
   const instead =
-    allowed.length === 0 ? 'nothing can be done with it any more' : `possible: ${allowed.map(shown).join(', ')}`;
+    allowed.length === 0 ? 'no action is possible any more' : `possible: ${allowed.map(shown).join(', ')}`;
   const removed = run.stagingRemovedAt === null ? '' : ' and its staged records are removed';
   return `expected a run for which "${shown(action)}" is possible, got one that is ${run.state}${removed}; ${instead}`;
 }
 
-/** Which runs are replaced has to be said before any of them is taken back, and before the load begins. */
+/** The runs to replace must be named before any of them is undone, and before the load begins. */
 export class ReplaceLateError extends Error {
   override name = 'ReplaceLateError';
 
   constructor({ id, totals }: Run) {
-    const done = totals.replaced === undefined ? 'has begun to load' : 'has begun to take back what it replaces';
+    const done = totals.replaced === undefined ? 'has begun to load' : 'has begun to undo the runs that it replaces';
     super(`expected "replace" before run ${id} loads, got it when the run ${done}; undo it and start another one`);
   }
 }
@@ -51,19 +51,19 @@ export class RunMissingError extends Error {
   override name = 'RunMissingError';
 }
 
-/** A worker that holds it finds out at its next step. Errors of this and what follows: RunTransitionError, RunMissingError. */
-export function pauseRun(db: Queries, id: string, reason = 'paused by a person'): Promise<Run> {
+/** Pauses a run; its worker stops at its next step. Throws RunTransitionError or RunMissingError, like the functions below. */
+export function pauseRun(db: Queries, id: string, reason = 'paused by a user'): Promise<Run> {
   return change(db, id, 'pause', () => ({ reason, waiting: null, lease_until: null }));
 }
 
-/** What may be changed at a resume. */
+/** Options that a resume can change. */
 export type ResumeChanges = Partial<
   Pick<RunOptions, 'rejectedMax' | 'last' | 'eventsPerSecond' | 'again' | 'replace' | 'target'>
 >;
 
 /**
- * Goes on in the stage where it was. A run that was to be checked only goes on with what follows, unless told otherwise; one that
- * is told only now which runs it replaces is checked once more, as if nothing of those were stored.
+ * Continues in the stage where the run was. A run that was only to be checked continues with the following stages, unless `changes` says
+ * otherwise; one that now gets `replace` is checked again as if the replaced events were not stored.
  */
 export function resumeRun(db: Queries, id: string, changes: ResumeChanges = {}): Promise<Run> {
   if (changes.replace !== undefined) return resumeReplacing(db, id, changes);
@@ -74,7 +74,7 @@ function resumed(changes: ResumeChanges): (run: Run) => Changed {
   return (run) => {
     const checkedOnly = run.state === 'completed';
     const last = changes.last ?? (checkedOnly ? 'report' : run.options.last);
-    // A run that was paused beyond the check cannot go back to end there.
+    // A run that was paused after its check cannot go back and end there.
     const beyond = last === 'check' && ['replace', 'load', 'verify', 'report'].includes(run.stage);
     const options = { ...run.options, ...defined(changes), last: beyond ? run.options.last : last };
     const next = options.replace === undefined ? 'load' : 'replace';
@@ -89,16 +89,16 @@ function resumeReplacing(db: Queries, id: string, changes: ResumeChanges): Promi
   });
 }
 
-/** The same, and what is staged is checked once more. `judge` may throw. */
+/** Resumes the run and checks its staged records again. `assertPossible` may throw. */
 export function resumeChecking(
   db: Queries,
   id: string,
   changes: ResumeChanges,
-  judge: (before: Run) => void = () => {},
+  assertPossible: (before: Run) => void = () => {},
 ): Promise<Run> {
   return inTransaction(db, async (tx) => {
     const run = await change(tx, id, 'resume', (before) => {
-      judge(before);
+      assertPossible(before);
       const to = resumed(changes)(before);
       const isChecked = before.stage !== 'export';
       return { ...to, ...(isChecked && { stage: 'check', progress: withoutChecked(before) }) };
@@ -112,16 +112,16 @@ function withoutChecked({ progress }: Run): string {
   return JSON.stringify({ export: progress.export });
 }
 
-/** What is staged of the source stays, and is checked from its first record on. */
+/** Keeps the staged records, which are checked from the first one on. */
 async function forgetChecked(tx: Queries, id: string): Promise<void> {
   await tx.updateTable('import_parts').set({ checked: 0, check_state: '' }).where('run_id', '=', id).execute();
   await tx.deleteFrom('import_days').where('run_id', '=', id).execute();
 }
 
-/** For good. What was loaded stays. */
+/** Cancels a run permanently. Loaded events remain. */
 export function cancelRun(db: Queries, id: string, now: number): Promise<Run> {
   return change(db, id, 'cancel', () => ({
-    reason: 'cancelled by a person',
+    reason: 'cancelled by a user',
     waiting: null,
     lease_until: null,
     finished_at: isoMicros(now),
@@ -129,8 +129,8 @@ export function cancelRun(db: Queries, id: string, now: number): Promise<Run> {
 }
 
 /**
- * Everything staged is checked, loaded and verified anew, so that what was rejected gets in where it now can; what the
- * target has already is not sent again.
+ * Checks, loads and verifies everything staged again, so that rejected records are loaded if that is possible now; events that the
+ * target has already are not sent again.
  */
 export function retryRejected(db: Queries, id: string): Promise<Run> {
   return inTransaction(db, async (tx) => {
@@ -145,7 +145,7 @@ export function retryRejected(db: Queries, id: string): Promise<Run> {
   });
 }
 
-/** Compares what is stored with what was staged once more, and reports anew. */
+/** Compares stored with staged events again, and writes a new report. */
 export function verifyAgain(db: Queries, id: string): Promise<Run> {
   return inTransaction(db, async (tx) => {
     const run = await change(tx, id, 'verify', ({ progress }) => ({
@@ -158,7 +158,7 @@ export function verifyAgain(db: Queries, id: string): Promise<Run> {
   });
 }
 
-/** What it loaded is taken back by a worker. The run's target is this service's own project. */
+/** Queues the run for a worker that deletes what it loaded. The run's target is this service's own project. */
 export function undoRun(db: Queries, id: string): Promise<Run> {
   return change(db, id, 'undo', ({ progress }) => ({
     ...queued,
@@ -178,11 +178,11 @@ interface Changed {
   readonly retries?: number;
   readonly lease_until: null;
   readonly finished_at?: string | null;
-  /** Who takes it up again wants it tried again. */
+  /** A resumed run is tried again. */
   readonly deaths?: null;
 }
 
-/** Guarded by the state that was read: whoever else changed it meanwhile is looked at again. */
+/** Applies a change if the run's state is unchanged since it was read; otherwise reads it again. */
 async function change(db: Queries, id: string, action: RunAction, to: (run: Run) => Changed): Promise<Run> {
   for (;;) {
     const row = await db.selectFrom('import_runs').select(runColumns).where('id', '=', id).executeTakeFirst();

@@ -1,12 +1,12 @@
 import type { Run, Stage } from './run.ts';
 
-/** Told of what becomes of the runs that a worker has in hand. Nothing of it waits, or throws. */
+/** Receives events of the runs that a worker holds. Callbacks are synchronous and must not throw. */
 export interface RunWatcher {
   entered(run: Run, stage: Stage): void;
-  /** With the progress and totals of now; often. */
+  /** Called often, with the present progress and totals. */
   progressed(run: Run): void;
-  /** One sentence; told once for each reason that differs from the one before. */
+  /** Called with one sentence, whenever the reason changes. */
   waits(run: Run, reason: string): void;
-  /** `let_go`: paused, cancelled or taken over; `given_back`: the program stops. */
-  ended(run: Run, how: 'completed' | 'failed' | 'let_go' | 'given_back', reason: string): void;
+  /** `lost`: paused, cancelled or claimed by another worker; `released`: the program stops. */
+  ended(run: Run, how: 'completed' | 'failed' | 'lost' | 'released', reason: string): void;
 }

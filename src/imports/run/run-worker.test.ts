@@ -5,7 +5,7 @@ import { createLog } from '../../server/telemetry/log.ts';
 import { RunFailedError, RunLostError, type LeasedRun, type RunStage, type RunStages } from './leased-run.ts';
 import { createRun, getRun } from './run-store.ts';
 import { cancelRun, pauseRun, resumeRun } from './run-transitions.ts';
-import { startRunWorker, failureReason, judgeFailure, type RunWorkerDeps } from './run-worker.ts';
+import { startRunWorker, failureReason, classifyFailure, type RunWorkerDeps } from './run-worker.ts';
 import type { Run, RunState, Stage } from './run.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
 import { fieldWords } from './advice-words.ts';
@@ -73,7 +73,7 @@ function work(stages: Partial<RunStages> = {}, more: Partial<RunWorkerDeps> = {}
   };
 }
 
-async function until(state: RunState, id = 'r'): Promise<Run> {
+async function waitForState(state: RunState, id = 'r'): Promise<Run> {
   for (let tries = 0; tries < 400; tries += 1) {
     const run = await getRun(store.db, id);
     if (run?.state === state) return run;
@@ -85,7 +85,7 @@ async function until(state: RunState, id = 'r'): Promise<Run> {
 const forever: RunStage = ({ signal }: LeasedRun) =>
   wait(600_000, undefined, { signal }).catch(() => signal.throwIfAborted());
 
-it('tells how much of each stage gets done, nothing twice after a pause in between', async () => {
+it('reports how much of each stage gets done, nothing twice after a pause', async () => {
   const done: Partial<Record<Stage, number>> = {};
   const onDone = (stage: Stage, more: number): void => void (done[stage] = (done[stage] ?? 0) + more);
   const at = (stage: Stage, count: number) => ({ stage, partsDone: 0, done: count, bytes: 0, rate: 0 });
@@ -105,34 +105,37 @@ it('tells how much of each stage gets done, nothing twice after a pause in betwe
   while (loads.length === 0 || done.load === undefined) await wait(10);
   await first.stop();
   work({ check, load }, { onDone });
-  await until('completed');
+  await waitForState('completed');
   expect(loads).toEqual([0, 30]);
-  // A stage that begins anew is work that is done again.
+  // A stage that starts from scratch does work again.
   expect(done).toEqual({ check: 110, load: 100 });
 });
 
-describe('what follows from a failure', () => {
-  it('tells what ends the run from what waiting may cure', () => {
+describe('after a failure', () => {
+  it('errors that end the run are distinguished from those that waiting may cure', () => {
     const unlimited = new SourceWaitError('429', { unlimited: true, retryAfterMs: 7000 });
-    expect(judgeFailure(unlimited, 1000)).toMatchObject({ kind: 'again', reason: '429', waitMsMin: 7000 });
+    expect(classifyFailure(unlimited, 1000)).toMatchObject({ kind: 'again', reason: '429', waitMsMin: 7000 });
     const broken = new SourceWaitError('cut off', { unlimited: false });
-    expect([judgeFailure(broken, 3).kind, judgeFailure(broken, 4).kind]).toEqual(['again', 'end']);
-    expect(judgeFailure(new TargetError('wrong key'), 0).kind).toBe('end');
-    expect(judgeFailure(new TargetWaitError('503'), 99).kind).toBe('again');
+    expect([classifyFailure(broken, 3).kind, classifyFailure(broken, 4).kind]).toEqual(['again', 'end']);
+    expect(classifyFailure(new TargetError('wrong key'), 0).kind).toBe('end');
+    expect(classifyFailure(new TargetWaitError('503'), 99).kind).toBe('again');
     const away = new StoreUnavailableError('it is started again');
-    expect(judgeFailure(away, 99, away)).toMatchObject({ kind: 'again', unexpected: false });
+    expect(classifyFailure(away, 99, away)).toMatchObject({ kind: 'again', unexpected: false });
     const full = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' });
-    expect(judgeFailure(full, 99)).toMatchObject({ kind: 'again', unexpected: false });
-    const odd = new TypeError('x');
-    expect([judgeFailure(odd, 3), judgeFailure(odd, 4)]).toMatchObject([{ unexpected: true }, { kind: 'end' }]);
+    expect(classifyFailure(full, 99)).toMatchObject({ kind: 'again', unexpected: false });
+    const unexpected = new TypeError('x');
+    expect([classifyFailure(unexpected, 3), classifyFailure(unexpected, 4)]).toMatchObject([
+      { unexpected: true },
+      { kind: 'end' },
+    ]);
   });
 
-  it('an unexpected error that comes twice in a row ends the run; one with the code of a system is waited for', () => {
+  it('an unexpected error that occurs twice in a row ends the run; one with a system code is retried', () => {
     const at = (line: number) => new CheckFailure(`checking line ${line} of a.ndjson failed: x`);
-    expect(judgeFailure(at(7), 1, at(7))).toEqual({ kind: 'end' });
-    expect(judgeFailure(at(7), 1, at(3))).toMatchObject({ kind: 'again', unexpected: true });
+    expect(classifyFailure(at(7), 1, at(7))).toEqual({ kind: 'end' });
+    expect(classifyFailure(at(7), 1, at(3))).toMatchObject({ kind: 'again', unexpected: true });
     const refused = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-    expect(judgeFailure(refused(), 1, refused())).toMatchObject({ kind: 'again', unexpected: true });
+    expect(classifyFailure(refused(), 1, refused())).toMatchObject({ kind: 'again', unexpected: true });
     expect(failureReason(at(7), fieldWords)).toBe(
       'an unexpected error: checking line 7 of a.ndjson failed: x. This is a defect of this program: please report it with this ' +
         'message. If it names a record, remove that from the source and start a new run; otherwise resume the run',
@@ -142,12 +145,12 @@ describe('what follows from a failure', () => {
 });
 
 describe('a worker of import runs', () => {
-  it('does the stages in order, up to the last that was asked for', async () => {
+  it('does the stages in order, up to the last requested one', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
     await createRun(store.db, newRun({ id: 'c', options: { ...runOptions, last: 'check' } }));
     const { seen } = work({}, { concurrency: 1 });
-    const run = await until('completed');
-    expect(await until('completed', 'c')).toMatchObject({ stage: 'check' });
+    const run = await waitForState('completed');
+    expect(await waitForState('completed', 'c')).toMatchObject({ stage: 'check' });
     expect(seen.filter((each) => each.startsWith('r'))).toEqual(
       ['export', 'check', 'load', 'verify', 'report'].map((stage) => `r ${stage}`),
     );
@@ -156,7 +159,7 @@ describe('a worker of import runs', () => {
     expect(run.progress.verify?.finishedAt).toBeDefined();
   });
 
-  it('several runs at once, each in the hands of one of several workers', async () => {
+  it('does several runs at the same time, each held by one of several workers', async () => {
     const ids = Array.from({ length: 12 }, (_, n) => `r${n}`);
     for (const id of ids) await createRun(store.db, newRun({ id, options: { ...runOptions, last: 'check' } }));
     let [now, most] = [0, 0];
@@ -167,34 +170,34 @@ describe('a worker of import runs', () => {
       now -= 1;
     };
     const all = [work({ export: slow }), work({ export: slow })];
-    for (const id of ids) await until('completed', id);
+    for (const id of ids) await waitForState('completed', id);
     expect(all.flatMap(({ seen }) => seen).toSorted()).toEqual(
       ids.flatMap((id) => [`${id} check`, `${id} export`]).toSorted(),
     );
     expect(most).toBe(4);
   });
 
-  it('a service that stops gives its runs back, and the next one goes on in the same stage', async () => {
+  it('releases its runs when the service stops, and the next one continues in the same stage', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
     const first = work({ load: forever });
     while (!first.seen.includes('r load')) await wait(5);
     await first.stop();
     expect(await getRun(store.db, 'r')).toMatchObject({ state: 'queued', stage: 'load', reason: '' });
     const { seen } = work();
-    await until('completed');
+    await waitForState('completed');
     expect(seen).toEqual(['r load', 'r verify', 'r report']);
   });
 
-  it('a pause and a cancel reach the stage within a second, and it goes on after a resume', async () => {
+  it('stops a stage within a second of a pause or a cancel, and continues it after a resume', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
     const ends: string[] = [];
     const load: RunStage = (leased) => forever(leased).finally(() => ends.push('load'));
     const { seen } = work({ load }, { checkMs: 300 });
-    const reached = async (ask: () => Promise<Run>): Promise<number> => {
+    const reached = async (request: () => Promise<Run>): Promise<number> => {
       while (seen.at(-1) !== 'r load') await wait(5);
       const count = ends.length;
-      await ask();
-      // In turns of a timer, which a busy machine holds up as it does the worker's own.
+      await request();
+      // Counts timer turns, which a busy machine delays as it does the worker's own.
       let waitedMs = 0;
       for (; ends.length === count; waitedMs += 50) await wait(50);
       return waitedMs;
@@ -207,28 +210,28 @@ describe('a worker of import runs', () => {
     expect(seen).toEqual(['r export', 'r check', 'r load', 'resumed', 'r load']);
   });
 
-  it('what waiting does not cure fails the run with its own sentence, and a resume goes on there', async () => {
+  it('fails a run that waiting would not help with its own message, and a resume continues there', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
     let broken = true;
     const load: RunStage = async () => {
       if (broken) throw new RunFailedError('expected a check that passed');
     };
     const { seen } = work({ load });
-    expect(await until('failed')).toMatchObject({ stage: 'load', reason: 'expected a check that passed' });
+    expect(await waitForState('failed')).toMatchObject({ stage: 'load', reason: 'expected a check that passed' });
     broken = false;
     await resumeRun(store.db, 'r');
-    await until('completed');
+    await waitForState('completed');
     expect(seen.filter((each) => each === 'r export')).toHaveLength(1);
     expect(seen.filter((each) => each === 'r load')).toHaveLength(2);
   });
 
-  it('a source that cannot be made fails the run', async () => {
+  it('fails a run whose source cannot be created', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
     work({}, { stagesOf: () => Promise.reject(new SourceError('the config was deleted')) });
-    expect(await until('failed')).toMatchObject({ stage: 'export', reason: 'the config was deleted' });
+    expect(await waitForState('failed')).toMatchObject({ stage: 'export', reason: 'the config was deleted' });
   });
 
-  it('where waiting helps the stage is done again, and the run shows what it waits for', async () => {
+  it('repeats a stage if waiting helps, and the run shows what it waits for', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
     let tries = 0;
     const waits: unknown[] = [];
@@ -239,15 +242,15 @@ describe('a worker of import runs', () => {
       if (tries < 2) throw new SourceWaitError('no connection', { unlimited: true });
     };
     work({ verify });
-    await until('completed');
-    // The first time nothing was known of the stage; the second time it sees how far it came.
+    await waitForState('completed');
+    // The first attempt knows nothing of the stage; the second one sees its progress.
     expect(waits).toEqual([
       [undefined, undefined],
       ['no connection', 1],
     ]);
   });
 
-  it('a failure that repeats ends the run after two attempts, with what failed', async () => {
+  it('ends a run after the same failure twice, with what failed', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
     const { seen } = work(
       {
@@ -257,12 +260,12 @@ describe('a worker of import runs', () => {
       },
       { sleep: async () => undefined },
     );
-    await until('failed');
+    await waitForState('failed');
     expect(seen.filter((each) => each === 'r check')).toHaveLength(2);
     expect((await getRun(store.db, 'r'))?.reason).toContain('checking line 7 of a.ndjson failed: x');
   });
 
-  it('an error that nobody has foreseen is tried again, and shown', async () => {
+  it('retries an unexpected error, and shows it', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
     let tries = 0;
     const { seen } = work({
@@ -278,7 +281,7 @@ describe('a worker of import runs', () => {
     expect(await getRun(store.db, 'r')).toMatchObject({ state: 'running', stage: 'check' });
   });
 
-  it('a worker whose lease was taken over writes nothing more', async () => {
+  it('writes nothing more after another worker claimed its run', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
     const reasons: unknown[] = [];
     const first = work({ export: (leased) => forever(leased).catch((error: unknown) => void reasons.push(error)) });
@@ -291,7 +294,7 @@ describe('a worker of import runs', () => {
     expect(await getRun(store.db, 'r')).toMatchObject({ state: 'running', stage: 'export' });
   });
 
-  it('what the stages hold open is closed when the worker lets go', async () => {
+  it('closes what the stages hold open when it releases the run', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
     let closed = 0;
     const noStage = async (): Promise<void> => undefined;
@@ -305,7 +308,7 @@ describe('a worker of import runs', () => {
       replace: noStage,
     };
     work({}, { stagesOf: async () => ({ ...stages, [Symbol.asyncDispose]: async () => void (closed += 1) }) });
-    await until('completed');
+    await waitForState('completed');
     expect(closed).toBe(1);
   });
 });

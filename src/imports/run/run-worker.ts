@@ -37,33 +37,33 @@ export type OpenStages = RunStages & Partial<AsyncDisposable>;
 export interface RunWorkerDeps {
   readonly db: Metadata;
   readonly clock: Clock;
-  /** Of leases; default that of `db`. */
+  /** Clock of leases; default that of `db`. */
   readonly databaseClock?: DatabaseClock;
   readonly log: Log;
-  /** Makes the stages of a run that was just taken. What it throws ends the run as what a stage throws. */
+  /** Creates the stages of a claimed run. Its errors end the run like those of a stage. */
   readonly stagesOf: (run: Run) => Promise<OpenStages>;
-  /** Aborting tells the stages, waits for them and gives their runs back. */
+  /** Aborts the stages, waits for them and releases their runs. */
   readonly signal: AbortSignal;
-  /** Runs worked on at the same time. */
+  /** Runs at the same time. */
   readonly concurrency: number;
-  /** This run and no other. */
+  /** Claims only this run. */
   readonly onlyRun?: string;
-  /** How advice is given; default as in the API. */
+  /** Words of advice; default those of the API. */
   readonly words?: AdviceWords;
-  /** These and no others. */
+  /** Claims only runs of this kind. */
   readonly kind?: RunKind;
-  /** How often to look for a run, default 1,000. */
+  /** Interval of polling for runs, default 1,000. */
   readonly pollMs?: number;
   /** Interval of checking whether the run was paused, default 300. */
   readonly checkMs?: number;
-  /** How long a run is leased without a sign of life, default 30,000. */
+  /** Duration of a lease without renewal, default 30,000. */
   readonly leaseMs?: number;
   readonly random?: () => number;
   readonly sleep?: Sleep;
-  /** So much more of a stage is done: records in `export` and `check`, events in `load` and `verify`. */
+  /** Called with the additional amount done: records in `export` and `check`, events in `load` and `verify`. */
   readonly onDone?: (stage: Stage, more: number) => void;
   readonly watcher?: RunWatcher;
-  /** Called with each run that is taken; what it returns is called when the run is released. */
+  /** Called with each claimed run; the returned function is called on release. */
   readonly onClaim?: (held: HeldRun) => () => void;
 }
 
@@ -74,7 +74,7 @@ export interface RunWorker {
 
 type WorkerDeps = RunWorkerDeps & Required<Pick<RunWorkerDeps, 'databaseClock' | 'pollMs' | 'checkMs' | 'leaseMs'>>;
 
-/** Takes runs that are due and does their stages. Several workers, also in several processes, share the runs. */
+/** Claims due runs and does their stages. Several workers, also in several processes, share the runs. */
 export function startRunWorker(deps: RunWorkerDeps): RunWorker {
   const { pollMs = 1000, checkMs = 300, leaseMs = 30_000, databaseClock = createDatabaseClock(deps.db) } = deps;
   return { done: takeRuns({ ...deps, databaseClock, pollMs, checkMs, leaseMs }) };
@@ -82,11 +82,11 @@ export function startRunWorker(deps: RunWorkerDeps): RunWorker {
 
 async function takeRuns(deps: WorkerDeps): Promise<void> {
   const { db, databaseClock, signal, pollMs, leaseMs, onlyRun, kind } = deps;
-  // A run that was paused and resumed is not taken while its stage is still ending here.
+  // A run that was paused and resumed is not claimed while its stage is still ending here.
   const inHand = new Map<string, Claim>();
   const outlived = new Map<string, number>();
   const claim = async (): Promise<Claim | undefined> => {
-    // Of several that may have ended a worker each is tried without the others, so that none has to answer for them.
+    // Runs that may have killed a worker are tried one at a time, so that none answers for another.
     const withoutDeaths = [...inHand.values()].some(({ deaths }) => deaths !== undefined && deaths.ended > 0);
     const of = { onlyRun, except: inHand.keys(), kind, outlived, withoutDeaths };
     return await claimRun(db, await databaseClock.now(), leaseMs, of);
@@ -105,20 +105,21 @@ async function takeRuns(deps: WorkerDeps): Promise<void> {
     atOnceMax: deps.concurrency,
     pollMs,
     signal,
-    onTrouble: (err) => deps.log.error({ err }, 'imports wait: the metadata store does not answer'),
+    onTrouble: (err) => deps.log.error({ err }, 'import: metadata store unavailable; retrying'),
   });
 }
 
-/** Never rejects: when the end cannot be written, the lease runs out and the run is taken up again. */
+/** Never rejects: if the outcome cannot be recorded, the lease expires and the run is claimed again. */
 async function workOn(deps: WorkerDeps, claim: Claim): Promise<void> {
   const { db, clock, log } = deps;
   const run = claim.run.id;
   const lost = new AbortController();
-  const lose = (): void => lost.abort(new RunLostError(`import run ${run} was paused, cancelled or taken over`));
+  const onLost = (): void =>
+    lost.abort(new RunLostError(`import run ${run} was paused, cancelled or claimed by another worker`));
   const signal = AbortSignal.any([deps.signal, lost.signal]);
-  const onTrouble = (err: unknown): void => log.warn({ err, run }, 'the progress of an import could not be written');
-  const leased = tellWaits(createRunWriter({ db, clock, signal, onLost: lose, onTrouble }, claim), deps);
-  const release = keepClaim(deps, claim, lose);
+  const onTrouble = (err: unknown): void => log.warn({ err, run }, 'import: failed to write progress');
+  const leased = reportWaits(createRunWriter({ db, clock, signal, onLost, onTrouble }, claim), deps);
+  const release = keepClaim(deps, claim, onLost);
   try {
     const refusal = await refusalOf(db, run, claim.deaths);
     if (refusal !== undefined) throw refusal;
@@ -132,18 +133,18 @@ async function workOn(deps: WorkerDeps, claim: Claim): Promise<void> {
   }
 }
 
-/** Returns the stage that is next, where that is the work of another kind of worker; undefined: all are done. */
+/** Returns the next stage if another kind of worker does it; `undefined` when all are done. */
 async function doStages(deps: WorkerDeps, claim: Claim, leased: RunWriter): Promise<Stage | undefined> {
   await using stages = disposable(await withRetry(deps, leased, () => deps.stagesOf(claim.run)));
-  const asked = stagesOf(claim.run);
-  for (const stage of asked.slice(Math.max(0, asked.indexOf(claim.run.stage)))) {
+  const stagesToDo = stagesOf(claim.run);
+  for (const stage of stagesToDo.slice(Math.max(0, stagesToDo.indexOf(claim.run.stage)))) {
     leased.signal.throwIfAborted();
     const isOthers = deps.kind !== undefined && kindOf(stage) !== deps.kind;
     if (isOthers) await leased.flush();
     if (!(await enterStage(deps.db, claim, stage))) throw new RunLostError(`import run ${claim.run.id} is lost`);
     if (isOthers) return stage;
     deps.log.info({ run: claim.run.id, stage }, 'import: stage begins');
-    // As it was before the stage began: stages look there for whether they are done again.
+    // The run before the stage began, from which stages see whether they are repeated.
     let before: Run | undefined = leased.current();
     leased.beginStage(stage);
     deps.watcher?.entered(leased.current(), stage);
@@ -161,7 +162,7 @@ async function doStages(deps: WorkerDeps, claim: Claim, leased: RunWriter): Prom
   return undefined;
 }
 
-/** As `leased.progress`, and tells by how much `done` grew since it was `before`; a stage that begins anew counts anew. */
+/** Reports progress, and by how much `done` grew since `before`. A stage that starts from scratch is counted from 0. */
 function countDone(
   leased: RunWriter,
   before: number,
@@ -176,18 +177,18 @@ function countDone(
   };
 }
 
-/** The same, and log and watcher have what it waits for. */
-function tellWaits(leased: RunWriter, { log, watcher }: Pick<WorkerDeps, 'log' | 'watcher'>): RunWriter {
-  let told = '';
+/** Adds a log line and a call of the watcher for each new reason to wait. */
+function reportWaits(leased: RunWriter, { log, watcher }: Pick<WorkerDeps, 'log' | 'watcher'>): RunWriter {
+  let reported = '';
   return {
     ...leased,
     waiting: (waiting) => {
       leased.waiting(waiting);
-      if (waiting !== null && waiting.reason !== told) {
-        log.info({ run: leased.run.id, reason: waiting.reason }, 'import: the run waits');
+      if (waiting !== null && waiting.reason !== reported) {
+        log.info({ run: leased.run.id, reason: waiting.reason }, 'import: run waits');
         watcher?.waits(leased.current(), waiting.reason);
       }
-      told = waiting?.reason ?? '';
+      reported = waiting?.reason ?? '';
     },
   };
 }
@@ -196,7 +197,7 @@ function disposable(of: OpenStages): { readonly of: OpenStages } & AsyncDisposab
   return { of, [Symbol.asyncDispose]: async () => of[Symbol.asyncDispose]?.() };
 }
 
-/** Retries where waiting may help and shows the reason. Throws what ends the run. */
+/** Retries while waiting may help, and shows the reason. Throws errors that end the run. */
 function withRetry<T>(deps: WorkerDeps, leased: RunWriter, work: () => Promise<T>, stage?: Stage): Promise<T> {
   const { clock, random, sleep, log } = deps;
   let last: unknown;
@@ -209,7 +210,7 @@ function withRetry<T>(deps: WorkerDeps, leased: RunWriter, work: () => Promise<T
     sleep,
     onWait: (wait) => leased.waiting(wait && { reason: wait.reason, until: wait.until }),
     judge: (error, { failures, backoffMs }) => {
-      const verdict = judgeFailure(error, failures, last);
+      const verdict = classifyFailure(error, failures, last);
       last = error;
       if (verdict.kind === 'end') return undefined;
       if (verdict.unexpected) log.error({ err: error, run: leased.run.id, stage }, 'import: stage failed, retrying');
@@ -234,13 +235,13 @@ async function settleFailure(
   try {
     if (lost || error instanceof RunLostError) {
       log.info({ run }, 'import: lease released');
-      watcher?.ended(leased.current(), 'let_go', '');
+      watcher?.ended(leased.current(), 'lost', '');
       return;
     }
     await leased.flush();
     if (signal.aborted) {
       await releaseRun(db, claim);
-      watcher?.ended(leased.current(), 'given_back', '');
+      watcher?.ended(leased.current(), 'released', '');
       return;
     }
     const reason = failureReason(error, words);
@@ -252,13 +253,13 @@ async function settleFailure(
   }
 }
 
-/** Renews the lease, and notices within `checkMs` when the run is not ours any more. */
+/** Renews the lease, and detects within `checkMs` that the run is no longer held. */
 function keepClaim({ db, databaseClock, log, checkMs, leaseMs }: WorkerDeps, claim: Claim, onLost: () => void) {
   return keepLease({
     leaseMs,
     renew: async () => renew(db, claim, await databaseClock.now(), leaseMs),
     check: { checkMs, isHeld: () => isClaimed(db, claim) },
-    // From then on another process may claim it.
+    // After that another process may claim it.
     lostAfterMs: leaseMs,
     onLost,
     onTrouble: (err) => log.warn({ err, run: claim.run.id }, 'import: failed to renew the lease'),
@@ -290,24 +291,24 @@ function unexpectedReason(message: string, { resume, startAgain }: Pick<AdviceWo
 }
 
 type FailureVerdict =
-  /** Nothing that waiting would cure: the run fails, or is not ours any more. */
+  /** Waiting would not help, or the run is no longer held. */
   | { readonly kind: 'end' }
-  /** The stage is done again after a while. */
+  /** The stage is repeated after a while. */
   | { readonly kind: 'again'; readonly reason: string; readonly waitMsMin: number; readonly unexpected: boolean };
 
 const ends = [RunLostError, RunFailedError, SourceError, TargetError, FormatOptionsError, SettingsError];
-/** Maximum attempts after a malformed answer or an unexpected error. */
+/** Attempts after a malformed response or an unexpected error. */
 const triesMax = 5;
 const fullDiskCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
 const fullDiskWaitMs = 10_000;
 
 /**
- * What follows from what a stage threw. An unexpected error that comes twice in a row is one that comes always, unless a system or a
- * server gave it a code.
- * @param failures those before it, in this stage
- * @param last the one before it
+ * Decides what happens after a stage threw. An unexpected error that occurs twice in a row is permanent, unless the system or a server
+ * gave it a code.
+ * @param failures number of earlier failures of this stage
+ * @param last the previous error
  */
-export function judgeFailure(error: unknown, failures: number, last?: unknown): FailureVerdict {
+export function classifyFailure(error: unknown, failures: number, last?: unknown): FailureVerdict {
   if (ends.some((kind) => error instanceof kind)) return { kind: 'end' };
   if (error instanceof SourceWaitError || error instanceof TargetWaitError) {
     const isBroken = error instanceof SourceWaitError && !error.unlimited;
@@ -319,7 +320,7 @@ export function judgeFailure(error: unknown, failures: number, last?: unknown): 
   }
   const message = error instanceof Error ? error.message : String(error);
   if (isFullDisk(error)) {
-    const reason = `the disk is full (${message}); make room`;
+    const reason = `the disk is full (${message}); free some space`;
     return { kind: 'again', reason, waitMsMin: fullDiskWaitMs, unexpected: false };
   }
   if (failures + 1 >= triesMax || isRepeated(error, last)) return { kind: 'end' };
@@ -335,7 +336,7 @@ function hasCode(error: Error): boolean {
   return 'code' in error && typeof error.code === 'string';
 }
 
-/** Whether it ends a run though it was not foreseen: a fault of the program. */
+/** Returns whether the error is a defect of this program. */
 function isUnexpected(error: unknown): boolean {
   const known = [...ends, SourceWaitError, TargetWaitError, StoreUnavailableError];
   return !known.some((kind) => error instanceof kind) && !isFullDisk(error);

@@ -16,23 +16,23 @@ export interface RunWriterDeps {
   readonly clock: Clock;
   /** Aborted when the claim is lost or the program stops. */
   readonly signal: AbortSignal;
-  /** Told when a write finds that the claim does not stand any more. */
+  /** Called when a write finds that the claim is no longer valid. */
   readonly onLost?: () => void;
-  /** Writing progress failed for another reason; it is tried again with the next. */
+  /** Called when writing progress fails for another reason; the next write retries it. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
-/** What the worker sees of a run beside what stages see. */
+/** A leased run with what only its worker uses. */
 export interface RunWriter extends LeasedRun {
-  /** Makes sure, durably with the next flush, that the stage is known to have begun. */
+  /** Records that the stage has begun; durable with the next flush. */
   beginStage(stage: Stage): void;
-  /** With the progress and totals of now. */
+  /** Returns the run with its present progress and totals. */
   current(): Run;
-  /** Notes when the stage ended, unless the stage did so itself. */
+  /** Records when the stage ended, unless the stage did so itself. */
   endStage(stage: Stage): void;
 }
 
-/** The run as its stages see it; every write in a transaction that first makes sure that the claim stands. */
+/** Creates a leased run whose writes are transactions that first check that the claim is valid. */
 export function createRunWriter({ db, clock, signal, onLost, onTrouble }: RunWriterDeps, claim: Claim): RunWriter {
   const { run } = claim;
   const write = <T>(work: (tx: Queries) => Promise<T>): Promise<T> =>
@@ -124,7 +124,7 @@ interface ShowDeps extends Pick<RunWriterDeps, 'db' | 'clock'> {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Progress, totals and waiting of the run: kept here, written at most twice a second and one write at a time. */
+/** Keeps progress, totals and waiting of the run, and writes them at most twice a second, one write at a time. */
 function showProgress({ db, clock, onLost, onTrouble }: ShowDeps, claim: Claim) {
   const { run } = claim;
   let progress: Run['progress'] = run.progress;
@@ -139,7 +139,7 @@ function showProgress({ db, clock, onLost, onTrouble }: ShowDeps, claim: Claim) 
     if (!(await updateClaimed(db, claim, columns))) throw lost(run, onLost);
   };
   const onFailure = (error: unknown): void => {
-    // A run that is lost is told through the signal; any other trouble is met again by the next write.
+    // The signal reports a lost run; other errors occur again with the next write.
     if (!(error instanceof RunLostError)) onTrouble(error);
   };
   const { soon, now: flush } = createLateWrite(writeEveryMs, write, onFailure);
@@ -155,7 +155,7 @@ function showProgress({ db, clock, onLost, onTrouble }: ShowDeps, claim: Claim) 
       const isNew = reason !== null && reason.reason !== waiting?.reason;
       waiting = reason;
       soon();
-      // A short wait would be over by then, or another part's progress in its place, and nobody would have seen it.
+      // Otherwise a short wait would end, or another part's progress replace it, before it is shown.
       if (isNew) flush().catch(onFailure);
     },
     beginStage(stage: Stage) {
@@ -174,7 +174,7 @@ function showProgress({ db, clock, onLost, onTrouble }: ShowDeps, claim: Claim) 
   };
 }
 
-/** Fills in when it began and last grew, where the stage leaves that to us. */
+/** Fills in when the stage began and last grew, unless the stage provides that. */
 function withTimes(stage: StageProgress, before: StageProgress | undefined, now: number): StageProgress {
   const grew = before === undefined || stage.done > before.done;
   const lastProgressAt = stage.lastProgressAt ?? (grew ? now : before.lastProgressAt);
@@ -185,11 +185,11 @@ function withTimes(stage: StageProgress, before: StageProgress | undefined, now:
   };
 }
 
-/** Writes that may wait a little: many changes become one write, and one follows the other. */
+/** Merges changes into few writes, one after another. */
 interface LateWrite {
-  /** Soon; what goes wrong is told to `onTrouble`. */
+  /** Writes soon; errors go to `onTrouble`. */
   soon(): void;
-  /** At once, if there is anything to write; rejects when it cannot be written, which the next write tries again. */
+  /** Writes immediately if anything is pending; rejects when the write fails, which the next one retries. */
   now(): Promise<void>;
 }
 

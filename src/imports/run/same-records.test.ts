@@ -14,7 +14,7 @@ interface Loaded {
   readonly projectId?: number;
   readonly secrets?: Readonly<Record<string, string>>;
   readonly loaded?: number;
-  /** Of its one part: key, identity, SHA-256 of its segments of 100 records. */
+  /** Its only part: key, identity, SHA-256 of its segments of 100 records. */
   readonly part?: readonly [key: string, identity: string | null, segments: readonly string[]];
   readonly expected?: object;
 }
@@ -61,14 +61,18 @@ async function checkedRun(db: Metadata, id: string, options: Partial<RunOptions>
 
 const names = { events: { order: 'Order' } };
 
-describe('records that an earlier run made other events of', () => {
+describe('records of which an earlier run made other events', () => {
   it.each<[string, Partial<Loaded>, object]>([
-    ['the same pieces under other names', {}, { records: 200, again: 200 }],
-    ['some of the pieces', { part: ['b.json', null, ['s2', 's9']] }, { records: 100, again: 200 }],
-    ['the same part of the source, cut otherwise', { part: ['a.json', 'etag', ['t1']] }, { records: 100, again: 200 }],
-    ['events of the same ids, which stay as they are', { expected: { Purchase: cell } }, { records: 200, again: 0 }],
+    ['the same segments with other names', {}, { records: 200, again: 200 }],
+    ['some of the segments', { part: ['b.json', null, ['s2', 's9']] }, { records: 100, again: 200 }],
+    [
+      'the same part of the source, divided differently',
+      { part: ['a.json', 'etag', ['t1']] },
+      { records: 100, again: 200 },
+    ],
+    ['events with the same ids, which stay as they are', { expected: { Purchase: cell } }, { records: 200, again: 0 }],
     ['other code', { options: { names, transform: { name: 't', hash: 'a' } } }, { records: 200 }],
-    ['another way to choose properties', { options: { names, choice: { user_agent: true } } }, { records: 200 }],
+    ['another choice of properties', { options: { names, choice: { user_agent: true } } }, { records: 200 }],
   ])('are found: %s', async (_name, own, expected) => {
     await using metadata = await tempMetadata();
     const { db } = metadata;
@@ -85,15 +89,15 @@ describe('records that an earlier run made other events of', () => {
   });
 
   it.each<[string, Partial<Loaded>]>([
-    ['made in the same way', { options: { names } }],
-    ['made in the same way, with another choice of events', { options: { names, choice: { sample: 0.1 } } }],
+    ['converted in the same way', { options: { names } }],
+    ['converted in the same way, with another choice of events', { options: { names, choice: { sample: 0.1 } } }],
     ['of another project', { projectId: 2 }],
-    ['sent elsewhere', { options: { target: { kind: 'http', url: 'https://a.example/' } } }],
+    ['sent to another target', { options: { target: { kind: 'http', url: 'https://a.example/' } } }],
     ['sent with another key', { secrets: { apiKey: 'phc_other' } }],
-    ['of which nothing was loaded', { loaded: 0 }],
+    ['without loaded events', { loaded: 0 }],
     ['other records', { part: ['a.json', 'etag-2', ['x1']] }],
-    ['other records, of a source that says nothing of its parts', { part: ['a.json', null, ['x1']] }],
-  ])('are none: %s', async (_name, earlier) => {
+    ['other records, of a source without identities of parts', { part: ['a.json', null, ['x1']] }],
+  ])('are not found: %s', async (_name, earlier) => {
     await using metadata = await tempMetadata();
     const { db } = metadata;
     await put(db, { id: 'first', ...earlier });
@@ -101,7 +105,7 @@ describe('records that an earlier run made other events of', () => {
     expect(await findSameRecords(db, await checkedRun(db, 'second', { names }))).toEqual([]);
   });
 
-  it('a run that was undone, or is gone, is none', async () => {
+  it('a run that was undone or removed does not count', async () => {
     await using metadata = await tempMetadata();
     const { db } = metadata;
     await put(db, { id: 'first' });

@@ -4,23 +4,23 @@ import type { StoredDay } from './import-day.ts';
 import type { StoredPart } from './leased-run.ts';
 import { readRunRows } from './read-run-rows.ts';
 import type { SameRecords } from './results.ts';
-import { inPieces } from './in-pieces.ts';
+import { inChunks } from './in-chunks.ts';
 import { getRunSecrets } from './run-store.ts';
 import type { Run, RunTotals } from './run.ts';
 
-/** A run whose records are staged and whose days are made. */
+/** A run whose records are staged and whose days are computed. */
 export interface CheckedRun {
   readonly run: Pick<Run, 'id' | 'projectId' | 'options'>;
   readonly parts: readonly StoredPart[];
   readonly days: readonly StoredDay[];
 }
 
-/** What a run asks about those before it. */
+/** What a run needs to know about earlier runs. */
 export interface EarlierRuns {
   readonly sameRecords: (checked: CheckedRun) => Promise<readonly SameRecords[]>;
-  /** Of these runs those that are undone by now, or gone with all that they stored. */
+  /** Returns which of these runs are undone by now, or removed with everything that they stored. */
   readonly undone: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
-  /** Where and when these runs began, as far as they are known. */
+  /** Returns source and start of these runs, as far as known. */
   readonly known: (ids: readonly string[]) => Promise<readonly KnownRun[]>;
 }
 
@@ -40,16 +40,16 @@ export function earlierRunsIn(db: Queries): EarlierRuns {
 }
 
 /**
- * Runs that loaded events of the same records to the same place, and made them of the records in another way: another mapping,
- * other names. What the source calls the same record is then another event to the store. Runs that were undone are none; those
- * that are removed count, for what they stored is there. Newest first.
+ * Finds runs that loaded events of the same records to the same place but converted them differently, with another mapping or other
+ * names: the store would keep both as different events. Undone runs do not count; removed runs do, because their events are stored.
+ * Newest first.
  */
 export async function findSameRecords(db: Queries, checked: CheckedRun): Promise<SameRecords[]> {
   const marks = marksOf(checked.parts);
   const shared = await sharedRecords(db, checked.run, marks);
   const found: SameRecords[] = [];
   for (const { id, created_at, loaded, isRemoved } of await loadedRuns(db, [...shared.keys()])) {
-    // What a removed run made of the records is not known any more: all may differ.
+    // The days of a removed run are not stored: all its events may differ.
     const others = isRemoved ? [] : await readRunRows(db, id).days();
     found.push({
       run: id,
@@ -65,31 +65,31 @@ export async function findSameRecords(db: Queries, checked: CheckedRun): Promise
 
 export async function knownRuns(db: Queries, ids: readonly string[]): Promise<readonly KnownRun[]> {
   const columns = ['source', 'created_at'] as const;
-  const there = await inPieces(ids, (piece) =>
-    db.selectFrom('import_runs').select('id').select(columns).where('id', 'in', piece).execute(),
+  const present = await inChunks(ids, (chunk) =>
+    db.selectFrom('import_runs').select('id').select(columns).where('id', 'in', chunk).execute(),
   );
-  const known = new Set(there.map(({ id }) => id));
-  const removed = await inPieces(
+  const known = new Set(present.map(({ id }) => id));
+  const removed = await inChunks(
     ids.filter((id) => !known.has(id)),
-    (piece) =>
-      db.selectFrom('import_loads').select('run_id as id').select(columns).where('run_id', 'in', piece).execute(),
+    (chunk) =>
+      db.selectFrom('import_loads').select('run_id as id').select(columns).where('run_id', 'in', chunk).execute(),
   );
-  return [...there, ...removed];
+  return [...present, ...removed];
 }
 
 async function undoneRuns(db: Queries, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  const there = await inPieces(ids, (piece) =>
-    db.selectFrom('import_runs').select('id').where('id', 'in', piece).where('state', '!=', 'undone').execute(),
+  const present = await inChunks(ids, (chunk) =>
+    db.selectFrom('import_runs').select('id').where('id', 'in', chunk).where('state', '!=', 'undone').execute(),
   );
-  const removed = await inPieces(ids, (piece) =>
+  const removed = await inChunks(ids, (chunk) =>
     db
       .selectFrom('import_loads')
       .select('run_id as id')
-      .where('run_id', 'in', piece)
+      .where('run_id', 'in', chunk)
       .where('removed_at', 'is not', null)
       .execute(),
   );
-  const stored = new Set([...there, ...removed].map(({ id }) => id));
+  const stored = new Set([...present, ...removed].map(({ id }) => id));
   return new Set(ids.filter((id) => !stored.has(id)));
 }
 
@@ -100,8 +100,8 @@ interface SharedMark {
 }
 
 /**
- * By run: records in pieces that were staged alike; where none is, in parts that the source says are the same. Of runs with the
- * same place and another recipe.
+ * Counts shared records by run: those in segments that were staged identically, or otherwise in parts that the source says are the same.
+ * Only runs with the same place and another recipe count.
  */
 async function sharedRecords(
   db: Queries,
@@ -111,13 +111,13 @@ async function sharedRecords(
   const { apiKey } = await getRunSecrets(db, id);
   const [place, recipe] = [placeOf(options, apiKey), recipeOf(options)];
   const find = (own: readonly string[]): Promise<SharedMark[]> =>
-    inPieces(own, (piece) =>
+    inChunks(own, (chunk) =>
       db
         .selectFrom('import_load_marks as mark')
         .innerJoin('import_loads as load', 'load.run_id', 'mark.run_id')
         .select(['mark.mark', 'mark.run_id', 'mark.records'])
         .where('mark.project_id', '=', projectId)
-        .where('mark.mark', 'in', piece)
+        .where('mark.mark', 'in', chunk)
         .where('mark.run_id', '!=', id)
         .where('load.place', '=', place)
         .where('load.recipe', '!=', recipe)
@@ -141,14 +141,14 @@ interface LoadedRun {
   readonly isRemoved: boolean;
 }
 
-/** Of these runs those of which something may be stored. */
+/** Returns those of these runs of which events may be stored. */
 async function loadedRuns(db: Queries, ids: readonly string[]): Promise<LoadedRun[]> {
-  const rows = await inPieces(ids, (piece) =>
+  const rows = await inChunks(ids, (chunk) =>
     db
       .selectFrom('import_loads as load')
       .leftJoin('import_runs as run', 'run.id', 'load.run_id')
       .select(['load.run_id', 'load.created_at', 'load.loaded', 'run.state', 'run.totals'])
-      .where('load.run_id', 'in', piece)
+      .where('load.run_id', 'in', chunk)
       .execute(),
   );
   return rows.flatMap(({ run_id: id, created_at, loaded, state, totals }) => {
@@ -159,7 +159,7 @@ async function loadedRuns(db: Queries, ids: readonly string[]): Promise<LoadedRu
 
 type Expected = Readonly<Record<string, { readonly count: number; readonly checksum: string }>>;
 
-/** Events of days and names of which the other run has something else: ids, users or times differ. */
+/** Counts events on days and names for which the other run has something else: ids, users or times differ. */
 function otherEvents(own: readonly StoredDay[], others: readonly StoredDay[]): number {
   const known = new Map(others.map(({ day, expected }) => [day, expectedIn(expected)]));
   let count = 0;
@@ -173,7 +173,7 @@ function otherEvents(own: readonly StoredDay[], others: readonly StoredDay[]): n
   return count;
 }
 
-/** What the check wrote; empty before it is done. */
+/** Parses what the check wrote; empty until it is done. */
 function expectedIn(expected: string): Expected {
   return expected === '' ? {} : (JSON.parse(expected) as Expected);
 }

@@ -41,8 +41,8 @@ export interface SteeredJob {
 export type ImportJob = keyof typeof importRunJobs;
 
 /**
- * Does what a job of an import source asks for; false: the config has no import source, a runner does the job.
- * @throws ApiError when the settings cannot work, or no run of the config is in a state for it
+ * Performs a job of an import source. The job returns `false` if the config has no import source: a runner does it then.
+ * @throws ApiError if the settings cannot work, or no run of the config is in a suitable state
  */
 export function createSteering({ registry }: SteeringDeps): (job: SteeredJob) => Promise<boolean> {
   return async (job) => {
@@ -53,7 +53,7 @@ export function createSteering({ registry }: SteeringDeps): (job: SteeredJob) =>
   };
 }
 
-/** The import source of a config; undefined: it has none. */
+/** Returns the import source of a config; `undefined` if it has none. */
 export function sourceOf(
   registry: Pick<PluginRegistry, 'get'>,
   { plugin }: Pick<StoredConfig, 'plugin'>,
@@ -101,8 +101,8 @@ function lastOf(type: 'run' | 'check', payload: JsonObject): JsonObject {
 }
 
 /**
- * Returns the latest open run if the job refers to it: one that is queued or running, or that was paused or failed. A job with its own
- * range or limit needs another run, which must wait while this one is at work.
+ * Returns the latest open run if the job refers to it: one that is queued, running, paused or failed. A job with its own range or limit
+ * needs another run, which must wait while this one is active.
  */
 async function resumeEarlier(
   tx: Queries,
@@ -112,14 +112,14 @@ async function resumeEarlier(
 ): Promise<Run | undefined> {
   const open = await latestOpenRun(tx, of);
   if (open === undefined) return type === 'run' ? loadChecked(tx, await latestRun(tx, of), payload) : undefined;
-  const isOwn = Object.keys(payload).some((key) => !resumable.has(key));
-  const isWorked = open.state === 'queued' || open.state === 'running';
-  if (isOwn && isWorked) {
+  const hasOwnOptions = Object.keys(payload).some((key) => !resumable.has(key));
+  const isActive = open.state === 'queued' || open.state === 'running';
+  if (hasOwnOptions && isActive) {
     const detail = `Run ${open.id} of this config is ${open.state}. Cancel it first, or start another one through runs/.`;
     throw new ApiError('conflict', detail);
   }
-  if (isOwn) return undefined;
-  if (isWorked) return open;
+  if (hasOwnOptions) return undefined;
+  if (isActive) return open;
   return guarded(() => resumeRun(tx, open.id, resumeChangesOf(lastOf(type, payload))));
 }
 
@@ -161,7 +161,7 @@ export async function startRun(source: ImportSourcePlugin, { tx, ...order }: Run
   return createRun(tx, { ...ownerOf(order.config), ...plan, now: order.now });
 }
 
-/** What a run would be asked for. */
+/** The options and secrets of a new run. */
 export interface RunPlan {
   readonly options: RunOptions;
   /** Keys of the target. */
@@ -184,8 +184,8 @@ export async function planRun(
 }
 
 /**
- * The full form of a trial: what it said about records, without its limit; where the events go and how fast as the settings say
- * now, so that a trial may have gone to a test project. Once only.
+ * Starts the full form of a trial, once only: the trial's options for records without its limit. Target and speed come from the present
+ * settings, so that a trial may have gone to a test project.
  * @throws ApiError
  */
 export async function promoteRun(
@@ -202,17 +202,17 @@ export async function promoteRun(
     .where('promoted_from', '=', trial.id)
     .where('state', 'not in', ['cancelled', 'undone'])
     .executeTakeFirst();
-  if (twin !== undefined) throw new ApiError('conflict', `The trial has its full form already: run ${twin.id}.`);
+  if (twin !== undefined) throw new ApiError('conflict', `The trial has already been promoted: run ${twin.id}.`);
   refuseUnfit(config);
   refuseSettings(source, config, now);
-  const { limit: _limit, ...asked } = trial.options;
+  const { limit: _limit, ...kept } = trial.options;
   const { target, eventsPerSecond } = optionsOf(source, config, recordsOf(trial.options)).options;
-  const options: RunOptions = { ...asked, target, eventsPerSecond, last: 'report' };
+  const options: RunOptions = { ...kept, target, eventsPerSecond, last: 'report' };
   const promoted = { promotedFrom: trial.id, secrets: await secretsFor(tx, config, trial, options), now };
   return createRun(tx, { ...ownerOf(config), options, ...promoted });
 }
 
-/** Of the config as it is now; those of the trial where its target is still the same and the settings have none. */
+/** Returns the config's present secrets; those of the trial if its target is the same and the settings have none. */
 async function secretsFor(
   tx: Queries,
   config: StoredConfig,
@@ -224,7 +224,7 @@ async function secretsFor(
   return isSame ? { ...(await getRunSecrets(tx, trial.id)), ...own } : own;
 }
 
-/** What a run was told about its records, in the form of a payload. */
+/** Returns a run's options for records, in the form of a payload. */
 function recordsOf({ format, formatOptions, names, choice }: RunOptions): JsonObject {
   return {
     format,
@@ -261,7 +261,7 @@ function optionsOf(
 
 const secretSettings = { apiKey: 'target_api_key', personalApiKey: 'target_personal_api_key' } as const;
 
-/** Kept with the run: a change of the settings in between must not send half of it elsewhere. */
+/** Stored with the run, so that changed settings do not send half of it elsewhere. */
 function targetSecrets({ settings }: StoredConfig): Readonly<Record<string, string>> {
   const given = Object.entries(secretSettings).map(([name, key]) => [name, settings[key]] as const);
   return Object.fromEntries(
@@ -269,7 +269,7 @@ function targetSecrets({ settings }: StoredConfig): Readonly<Record<string, stri
   ) as Readonly<Record<string, string>>;
 }
 
-/** What a run is not fit for is a conflict, with what it is fit for. */
+/** Turns a refused transition into a conflict that names the allowed actions. */
 export async function guarded<Result>(act: () => Promise<Result>): Promise<Result> {
   try {
     return await act();
@@ -281,8 +281,8 @@ export async function guarded<Result>(act: () => Promise<Result>): Promise<Resul
 }
 
 /**
- * Refuses settings with which the source cannot even be made, before anything is fetched: at once, and not when a worker takes
- * the run. What only the other side knows (a key that is not valid, a file that is missing) the run finds out.
+ * Refuses settings with which the source cannot be created, immediately and before anything is fetched. What only the other side knows
+ * (an invalid key, a missing file) the run finds out.
  * @throws ApiError invalid_input that names the setting
  */
 export function refuseSettings(source: ImportSourcePlugin, { settings }: StoredConfig, now: number): void {
@@ -296,9 +296,10 @@ export function refuseSettings(source: ImportSourcePlugin, { settings }: StoredC
   }
 }
 
-/** For a source that is made and not used. */
+/** Returns a host for a source that is created but not used. */
 function idleHost(now: number): SourceHost {
-  const unused = (): Promise<never> => Promise.reject(new Error('expected a source that is not asked for anything'));
+  const unused = (): Promise<never> =>
+    Promise.reject(new Error('expected a source that is created only, got a request'));
   return {
     stream: unused,
     resolve: unused,

@@ -18,7 +18,7 @@ export interface FollowSchedulesDeps extends AdvanceDeps {
 export async function followSchedules(deps: FollowSchedulesDeps): Promise<void> {
   const { db, clock, log, signal, pollMs = 5000 } = deps;
   const onTrouble = (err: unknown): void =>
-    log.error({ err }, 'schedules of imports wait: the metadata store does not answer');
+    log.error({ err }, 'import schedules: metadata store unavailable; retrying');
   const look = async (): Promise<void> => {
     const now = await clock.now();
     await pauseSilentRuns(db, now);

@@ -118,7 +118,7 @@ describe('a webhook', () => {
       id,
       event: 'run_failed',
       state: 'happened',
-      summary: 'Import from files has failed: no such file',
+      summary: 'Import from files failed: no such file',
       project: { name: 'Shop' },
       url: expect.stringMatching(/^https:\/\/millrace\.example\.com\/console\/projects\/\d+\/imports\/3\/runs\/r1$/),
       details: { run: 'r1', config: 3 },
@@ -263,7 +263,7 @@ describe('an e-mail', () => {
     expect(await stateOf(store.db, destination)).toMatchObject({ state: 'sent', error: '' });
     expect(mail.mails).toHaveLength(1);
     expect(mail.mails[0]).toMatchObject({ from: 'millrace@example.com', to });
-    expect(mail.mails[0]?.text).toMatch(/^Subject: \[Millrace, Shop\] Import from files has failed/m);
+    expect(mail.mails[0]?.text).toMatch(/^Subject: \[Millrace, Shop\] Import from files failed/m);
     expect(mail.mails[0]?.text).toContain('Correct it.');
   });
 

@@ -97,8 +97,8 @@ export function createImportConfigWatcher({ db, clock, log, days }: ImportConfig
 const words = {
   completed: ({ records, rejected, loaded }: RunTotals) =>
     `completed: ${records} records, ${rejected} rejected, ${loaded} events loaded`,
-  let_go: () => 'paused, cancelled or resumed elsewhere',
-  given_back: () => 'the service is stopping; the run will be resumed',
+  lost: () => 'paused, cancelled or resumed elsewhere',
+  released: () => 'the service is stopping; the run will be resumed',
 } as const;
 
 function figuresOf({ loaded, rejected, skipped, left_out: leftOut = {} }: RunTotals): Figures {

@@ -77,7 +77,7 @@ export function testRuns(open: OpenRunsStore): void {
       await completeRun(store.db, await take(), start);
       const rows = await store.db.selectFrom('notices').select('notice').orderBy('id').execute();
       expect(rows.map(({ notice }) => JSON.parse(notice) as unknown)).toMatchObject([
-        { event: 'run_failed', summary: 'Import from files has failed: no such file' },
+        { event: 'run_failed', summary: 'Import from files failed: no such file' },
         { event: 'run_completed', details: { run: claim.run.id } },
       ]);
     });
@@ -159,7 +159,7 @@ export function testRuns(open: OpenRunsStore): void {
         expect(await refusal(second)).toBeUndefined();
         await end(second);
         const third = await takeNext();
-        const message = expect.stringMatching(/stage export .* 2 times .*it took too much memory.*bad\.parquet/);
+        const message = expect.stringMatching(/stage export .* 2 crashes .*it took too much memory.*bad\.parquet/);
         expect(await refusal(third)).toMatchObject({ name: 'RunFailedError', advice: 'resume', message });
         await failRun(store.db, third, 'poison', now);
         await resumeRun(store.db, id);
@@ -200,7 +200,7 @@ export function testRuns(open: OpenRunsStore): void {
         claim = await takeNext();
         expect(await refusal(claim)).toBeUndefined();
         await store.db.updateTable('import_runs').set({ waiting: null }).execute();
-        expect(await refusal(await takeNext())).toMatchObject({ message: expect.stringContaining('12 times') });
+        expect(await refusal(await takeNext())).toMatchObject({ message: expect.stringContaining('12 crashes') });
       });
 
       it('is taken up at once by another worker, and an end that comes late changes nothing', async () => {
@@ -233,7 +233,7 @@ export function testRuns(open: OpenRunsStore): void {
       const run = await add();
       const claim = await take();
       await enterStage(store.db, claim, 'check');
-      expect(await pauseRun(store.db, run.id)).toMatchObject({ state: 'paused', reason: 'paused by a person' });
+      expect(await pauseRun(store.db, run.id)).toMatchObject({ state: 'paused', reason: 'paused by a user' });
       expect(await completeRun(store.db, claim, start)).toBe(false);
       expect(await claimRun(store.db, start + 9000, leaseMs)).toBeUndefined();
       const changes = { rejectedMax: 0.5, eventsPerSecond: 10 };

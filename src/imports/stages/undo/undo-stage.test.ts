@@ -274,7 +274,7 @@ describe('undo of an import run', () => {
     release.resolve();
     expect(await undone).toMatchObject({ rows_left: 0 });
     expect(await shown()).toMatchObject({ waiting: null, done: 2, partsDone: 2, partsTotal: 2 });
-    expect(lines.filter((line) => line['msg'] === 'import: the run waits')).toMatchObject([{ run: 'run-b', reason }]);
+    expect(lines.filter((line) => line['msg'] === 'import: run waits')).toMatchObject([{ run: 'run-b', reason }]);
   });
 
   it('a run that was to load again and failed on the way is an exception of the report, never passed over', async () => {

@@ -16,7 +16,7 @@ import {
 } from '../../../stores/metadata/profile-rebuilds.ts';
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
 import { getRun } from '../../run/run-store.ts';
-import { runAtWork } from '../../run/other-runs.ts';
+import { findLoadingRun } from '../../run/other-runs.ts';
 import type { UndoCell, UndoPlan, UndoResult } from '../../run/results.ts';
 import type { StageProgress, Waiting } from '../../run/run.ts';
 import { retryRejected, RunMissingError, RunTransitionError } from '../../run/run-transitions.ts';
@@ -140,7 +140,7 @@ function keysInto({ db, leased }: Undo): ConcernedSink {
 async function waitForExclusive({ db, leased, pollMs }: Undo): Promise<void> {
   const days = new Set((await leased.days()).map(({ day }) => day));
   for (;;) {
-    const other = await runAtWork(db, leased.run, days);
+    const other = await findLoadingRun(db, leased.run, days);
     if (other === undefined) return leased.waiting(null);
     leased.waiting({ reason: `run ${other} is loading events of the same days; the undo starts when it has finished` });
     await delay(pollMs, undefined, { signal: leased.signal });
