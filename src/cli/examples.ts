@@ -31,6 +31,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'import undo': ['import undo --dry-run', 'import undo --config 3 --yes'],
   'import example': ['import example mixpanel', 'import example segment > records.ndjson'],
 
+  demo: ['demo', 'demo --remove --yes'],
   runs: ['runs', 'runs --state failed --project 2', 'runs --json | jq -r .reason'],
   'schedules list': ['schedules list'],
   'schedules set': ['schedules set 3 --every 1h', 'schedules set 3 --at 03:30 --overlap 2h --from 2024-01-01'],

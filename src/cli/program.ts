@@ -24,6 +24,7 @@ const groups: Readonly<Record<string, readonly (readonly [words: string, load: L
     ['import', async () => (await import('./commands/import.ts')).importCommand],
     ['runs', async () => (await import('./commands/runs.ts')).runsCommand],
     ['schedules', async () => (await import('./commands/schedules.ts')).schedulesCommand],
+    ['demo', async () => (await import('./commands/demo.ts')).demoCommand],
     ['agreements', async () => (await import('./commands/agreements.ts')).agreementsCommand],
   ],
   'Read data:': [

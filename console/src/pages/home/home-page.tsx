@@ -300,7 +300,10 @@ function FirstSteps({ sender, onSender, done }: FirstStepsProps) {
             From another tool, files, a bucket or a database. Checked before it is loaded, stored exactly once.
           </p>
           <CodeBlock code={importCommand(site, key)} />
-          <p className="pt-2">
+          <p className="py-2 text-sm">
+            No history yet? <code>npx millrace demo</code> creates another project with a year of a small shop.
+          </p>
+          <p>
             <Link to="/projects/$projectId/imports/new" params={params} className={buttonStyle('plain')}>
               Import in the console
             </Link>
