@@ -46,7 +46,7 @@ async function outcome(work: Promise<unknown>): Promise<string> {
 }
 
 describe('the agreed speed', () => {
-  it('holds over time, whatever the sizes of batches', async () => {
+  it('holds over time for batches of any size', async () => {
     const { agreements, advance } = setUp({ agreement: { eventsPerSecond: 1000 } });
     let taken = 0;
     for (let second = 0; second < 600; second++) {
@@ -57,7 +57,7 @@ describe('the agreed speed', () => {
     expect(taken).toBeGreaterThan(590 * 1000);
   });
 
-  it('lets a batch larger than the bucket in when nothing else came, and it is paid off', async () => {
+  it('admits a batch larger than a full bucket, which is paid off afterwards', async () => {
     const { agreements, advance } = setUp({ agreement: { eventsPerSecond: 10 } });
     expect(await outcome(agreements.admit(1, 1000))).toBe('in');
     expect(await outcome(agreements.admit(1, 1))).toBe('429 after 91');
@@ -65,7 +65,7 @@ describe('the agreed speed', () => {
     expect(await outcome(agreements.admit(1, 1))).toBe('in');
   });
 
-  it('is per project', async () => {
+  it('applies per project', async () => {
     const { agreements } = setUp();
     expect(await outcome(agreements.admit(1, 10_000))).toBe('in');
     expect(await outcome(agreements.admit(1, 1))).toBe('429 after 1');
@@ -74,13 +74,13 @@ describe('the agreed speed', () => {
 });
 
 describe('the total without an agreement', () => {
-  it('stops at 20 million in all, counting what is stored already', async () => {
+  it('is 20 million, including the events already stored', async () => {
     const { agreements } = setUp({ total: 19_999_000 });
     expect(await outcome(agreements.admit(1, 1000))).toBe('in');
     expect(await outcome(agreements.admit(1, 1))).toBe('429 after 300');
   });
 
-  it('goes on within seconds of an approval, and stops with its end', async () => {
+  it('is lifted within seconds of an approval and applies again within seconds of its end', async () => {
     const { agreements, approve, advance } = setUp({ total: 20_000_000 });
     expect(await outcome(agreements.admit(1, 1))).toBe('429 after 300');
     approve({ eventsPerSecond: 100 });
@@ -91,7 +91,7 @@ describe('the total without an agreement', () => {
     expect(await outcome(agreements.admit(1, 1))).toBe('429 after 300');
   });
 
-  it('is 503 when it cannot be looked up', async () => {
+  it('answers 503 when the agreement cannot be read', async () => {
     const { agreements, fail } = setUp();
     fail();
     expect(await outcome(agreements.admit(1, 1))).toBe('503 after 5');

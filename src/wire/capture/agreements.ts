@@ -10,24 +10,24 @@ export interface ApprovedAgreement {
 }
 
 export interface AgreementsDeps {
-  /** `optional`: no limit at all. */
+  /** `optional` means that nothing is limited. */
   readonly mode: AgreementMode;
   /** The approved agreement of a project with the highest speed, if any. */
   readonly findApproved: (projectId: number) => Promise<ApprovedAgreement | undefined>;
-  /** How much each project may bring now. */
+  /** How much history each project may send now. */
   readonly budgets: Budgets;
   readonly clock: Clock;
 }
 
 export interface Agreements {
   /**
-   * Lets historical events in, or throws ApiError: 429 with Retry-After, 503 when the agreement cannot be looked up.
-   * The result gives the events back, for when they were not taken after all.
+   * Admits historical events, or throws ApiError: 429 with Retry-After, or 503 when the agreement cannot be read.
+   * Call the returned function to give the events back if they were not stored.
    */
   admit(projectId: number, events: number): Promise<() => void>;
 }
 
-/** More than a project may send without an agreement, in all or at a time. */
+/** A project exceeded the total or the speed permitted without an agreement. */
 export class NoAgreementError extends ApiError {
   override name = 'NoAgreementError';
   readonly limit: 'total' | 'speed';
@@ -38,20 +38,20 @@ export class NoAgreementError extends ApiError {
   }
 }
 
-/** An approval, or its end, counts after this. */
+/** An approval, or its end, takes effect within this time. */
 const refreshMs = 5000;
-/** Nothing but an approval helps against the total; a client should not ask every second. */
+/** Only an approval lifts the total, so clients should not retry every second. */
 const totalRetrySeconds = 300;
-/** Seconds of the agreed speed that may come at once. */
+/** Bucket capacity, in seconds of the agreed speed. */
 const burstSeconds = 10;
 
 interface Known {
   readonly agreement: ApprovedAgreement | undefined;
-  /** When it was looked up. */
+  /** ms since the epoch. */
   readonly readAt: number;
 }
 
-/** Holds historical imports to their agreement. */
+/** Enforces agreements for historical imports. */
 export function createAgreements(deps: AgreementsDeps): Agreements {
   const known = new Map<number, Known>();
   const take = async (projectId: number, events: number) => {

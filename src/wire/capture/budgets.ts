@@ -1,8 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** How fast a budget is filled again, and how much it holds. */
+/** Refill speed and capacity of a budget, in events. */
 export interface BudgetSpeed {
-  /** Events. */
   readonly perSecond: number;
   readonly capacity: number;
 }
@@ -10,30 +9,30 @@ export interface BudgetSpeed {
 export type BudgetAnswer =
   | { readonly ok: true }
   | { readonly ok: false; readonly limit: 'total' }
-  /** `missing`: events that are not in the bucket yet. */
+  /** `missing` is the number of events that the bucket lacks. */
   | { readonly ok: false; readonly limit: 'speed'; readonly missing: number };
 
-/** How much history each project may bring now: a token bucket, and what it has brought in all. */
+/** How much history each project may send now: a token bucket and a total. */
 export interface Budgets {
-  /** Takes events, or says what keeps them out. `totalMax`: in all. */
+  /** Takes events, or returns the limit that prevents it. `totalMax` limits the project's total. */
   take(projectId: number, events: number, speed: BudgetSpeed, totalMax: number): Promise<BudgetAnswer>;
-  /** Events that were not brought after all. */
+  /** Gives back events that were not stored. */
   giveBack(projectId: number, events: number): void;
 }
 
 export interface Budget {
-  /** Events that may come now; below zero after a batch larger than the bucket. */
+  /** Events that may be sent now. Negative after a batch larger than the bucket. */
   tokens: number;
   perSecond: number;
   /** ms since the epoch. */
   filledAt: number;
-  /** Historical events so far: stored when first asked, plus everything admitted since. */
+  /** Historical events stored at the first request, plus everything admitted since. */
   total: number;
 }
 
 /**
- * Takes from one budget, which it changes. A batch larger than the bucket is let in when the bucket is full and paid off
- * afterwards, so that no size of batch is refused for ever.
+ * Takes events from a budget, which it mutates. A batch larger than the bucket is admitted when the bucket is full and paid off
+ * afterwards, so no batch size is refused forever.
  */
 export function takeFrom(
   budget: Budget,
@@ -43,7 +42,7 @@ export function takeFrom(
   now: number,
 ): BudgetAnswer {
   const { perSecond, capacity } = speed;
-  // Another agreement begins with a full bucket.
+  // A new agreement starts with a full bucket.
   const isNew = budget.perSecond !== perSecond;
   const seconds = Math.max(0, now - budget.filledAt) / 1000;
   budget.tokens = isNew ? capacity : Math.min(capacity, budget.tokens + seconds * perSecond);
@@ -58,21 +57,21 @@ export function takeFrom(
 }
 
 export interface BudgetsDeps {
-  /** Historical events of a project that are stored already. */
+  /** Number of a project's stored historical events. */
   readonly historicalTotal: (projectId: number) => Promise<number>;
   readonly clock: Clock;
 }
 
-/** Of one process that takes all of it. */
+/** Creates budgets in memory, for a single process that receives all history. */
 export function createBudgets({ historicalTotal, clock }: BudgetsDeps): Budgets {
   const budgets = new Map<number, Budget>();
   return {
     take: async (projectId, events, speed, totalMax) => {
       if (!budgets.has(projectId)) {
         const total = await historicalTotal(projectId);
-        const made = { tokens: speed.capacity, perSecond: speed.perSecond, filledAt: clock.now(), total };
-        // Another request may have made it meanwhile: its counts stand.
-        if (!budgets.has(projectId)) budgets.set(projectId, made);
+        const created = { tokens: speed.capacity, perSecond: speed.perSecond, filledAt: clock.now(), total };
+        // A concurrent request may have created it; its counts are kept.
+        if (!budgets.has(projectId)) budgets.set(projectId, created);
       }
       const budget = budgets.get(projectId);
       if (budget === undefined) throw new Error(`expected a budget of project ${projectId}, got none`);

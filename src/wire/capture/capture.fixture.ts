@@ -18,16 +18,16 @@ import { scanLimits } from '../batch/limits.ts';
 import { scanBatch } from '../batch/scan.ts';
 import { textAt, fieldFrom, fieldTo } from '../batch/spans.ts';
 
-/** Real server, real metadata store, real HTTP where `url` is used; doubled is only the event log (its memory adapter). */
+/** Real server, metadata store and, through `url`, HTTP. Only the event log is a double: its memory adapter. */
 export interface TestCapture extends AsyncDisposable {
   readonly test: TestApp;
   readonly log: MemoryLog;
-  /** Those of capture alone. */
+  /** Metrics of capture only. */
   readonly metrics: MetricsRegistry;
   readonly token: string;
   /** Listens on first use. */
   url(): Promise<string>;
-  /** What the log holds, in order. */
+  /** Records of the log, in order. */
   records(lane?: Lane): Promise<IntactRecord[]>;
   /** The events of the log as parsed JSON, in order. */
   events(lane?: Lane): Promise<unknown[]>;
@@ -58,7 +58,7 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
         projects: createProjectKeys({
           clock,
           findProject: async (token) => {
-            if (lookUpsFail) throw new Error('the metadata store is away');
+            if (lookUpsFail) throw new Error('the metadata store is unavailable');
             return (await getProjectByToken(store().db, token))?.id;
           },
         }),

@@ -24,7 +24,7 @@ const settings = { backlogEventsMax: 10, backlogBytesMax: 10, captureEventBytesM
 const rest = { encoding: 'identity', events: 7, receivedAt: 0, requestId: 'r' } as const;
 
 describe('ingest', () => {
-  it('all batches of a project go into one slot of the log', async () => {
+  it('appends all batches of a project to one slot of the log', async () => {
     const seen: number[][] = [];
     const log = logOf(async (_lane, { header }, slot) => seen.push([header.projectId, slot]), 64);
     const ingest = createIngest({ log, metrics: createMetrics(), settings });
@@ -42,7 +42,7 @@ describe('ingest', () => {
     ['gzip', gzipSync(`[${lines.join()}]`)],
     ['zstd-ndjson', zstdCompressSync(lines.join('\n'))],
   ])(
-    'a batch of a project that is spread goes by its ids, each event once and in order: %s',
+    'splits the batch of a spread project by distinct id, each event once and in order: %s',
     async (encoding, body) => {
       const seen = new Map<
         number,
@@ -68,7 +68,7 @@ describe('ingest', () => {
     },
   );
 
-  it('a batch of one id stays as it was received, and one of which a part cannot be appended is refused', async () => {
+  it('keeps a batch with one id as received, and refuses a batch if a part cannot be appended', async () => {
     const seen: LogRecord[] = [];
     const ids = ['ada', 'bob', 'eve', 'joe', 'kim'];
     const lost = slotOfPart(1, partOf('kim', 4), 64);
@@ -86,7 +86,7 @@ describe('ingest', () => {
     });
   });
 
-  it('hands on the scan of a batch once it is durable, under its place in the log', async () => {
+  it('passes on the scan of a batch with its sequence number once the batch is durable', async () => {
     const happened: unknown[] = [];
     const log = logOf(async () => {
       await nextTurn();
@@ -103,7 +103,7 @@ describe('ingest', () => {
     expect(happened).toEqual(['durable', ['live', 41, scan], 'durable']);
   });
 
-  it('counts bytes as received, also when the log moves the memory to another thread', async () => {
+  it('counts the bytes received even if the log transfers the memory to another thread', async () => {
     const metrics = createMetrics();
     const log = logOf(async (_lane, { body }) => {
       (body.buffer as ArrayBuffer).transfer();

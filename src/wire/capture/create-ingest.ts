@@ -21,20 +21,20 @@ export interface IngestDeps {
   readonly log: EventLogWriter;
   readonly settings: Pick<Settings, 'backlogEventsMax' | 'backlogBytesMax'> & SplitLimits;
   readonly metrics: Metrics;
-  /** Absent: no project is spread, as in a log of one slot. */
+  /** Omit it if no project is spread, as in a log with one slot. */
   readonly spreads?: Spreads;
-  /** Where the pipeline that reads the log is in this process, too. */
+  /** Given if the pipeline runs in this process. */
   readonly scans?: Pick<ScanSender, 'send'>;
 }
 
 const retryAfterSeconds = 5;
 
-/** A project may have so many times of what is still free waiting: alone four fifths of a lane, the next one four fifths of the rest. */
+/** A project's backlog may be this many times the free space: four fifths of a lane for one project, four fifths of the rest for the next. */
 const timesFree = 4;
 
 /**
- * the only entry into the event log. It refuses (503) while a lane holds more than it may, or more of this project than leaves room for
- * others, before anything is written.
+ * Creates the only way into the event log. It refuses a batch with 503, before writing anything, while the lane is full or the
+ * project's backlog leaves too little room for others.
  */
 export function createIngest({ log, settings, metrics, spreads, scans }: IngestDeps): Ingest {
   const component = 'capture';
@@ -43,8 +43,8 @@ export function createIngest({ log, settings, metrics, spreads, scans }: IngestD
     return log.append(batch.lane, { header: headerOf(batch, part), body: batch.body }, slot);
   };
   /**
-   * All parts, or an error: then some of them may be in the log, as may be a batch whose answer got lost. The sender sends all of it
-   * again, and what is there is recognised by the ids of its events.
+   * Appends all parts or throws. After an error some parts may be in the log, as after a lost response. The client then retries
+   * the whole batch, and stored events are recognised by their ids.
    */
   const appendAll = async (parts: readonly BatchPart[]): Promise<void> => {
     const ends = await Promise.allSettled(parts.map(append));
@@ -54,7 +54,7 @@ export function createIngest({ log, settings, metrics, spreads, scans }: IngestD
   return {
     accept: async (batch) => {
       const { lane } = batch;
-      // Before appending: a log may move the bytes to its own thread, which leaves an empty array here.
+      // Read before appending: a log may transfer the bytes to its own thread, which leaves an empty array here.
       const bytes = batch.body.byteLength;
       const refusal = refusalOf(log, settings, batch);
       if (refusal !== undefined) {
@@ -78,7 +78,7 @@ export function createIngest({ log, settings, metrics, spreads, scans }: IngestD
   };
 }
 
-/** Undefined: there is room. */
+/** Returns why the batch is refused, or `undefined` if there is room. */
 function refusalOf(
   log: Pick<EventLogWriter, 'backlog' | 'backlogOf'>,
   { backlogEventsMax, backlogBytesMax }: IngestDeps['settings'],
@@ -88,11 +88,11 @@ function refusalOf(
   const freeEvents = backlogEventsMax - waiting.events;
   const freeBytes = backlogBytesMax - waiting.bytes;
   if (freeEvents <= 0 || freeBytes <= 0) {
-    return `The ${lane} lane is full: ${waiting.events} events wait to be stored; try again later.`;
+    return `The ${lane} lane is full: ${waiting.events} events are waiting to be stored; try again later.`;
   }
   const own = log.backlogOf(lane, projectId);
   if (own.events < timesFree * freeEvents && own.bytes < timesFree * freeBytes) return undefined;
-  return `The project's share of the ${lane} lane is full: ${own.events} of its events wait to be stored; try again later.`;
+  return `The project's share of the ${lane} lane is full: ${own.events} of its events are waiting to be stored; try again later.`;
 }
 
 function headerOf(batch: AcceptedBatch, part: number): RecordHeader {
@@ -110,7 +110,7 @@ function headerOf(batch: AcceptedBatch, part: number): RecordHeader {
   };
 }
 
-/** The events of one part of a project, in their order. */
+/** Events of one part of a project, in order. */
 interface BatchPart {
   readonly part: number;
   readonly batch: AcceptedBatch;
@@ -123,8 +123,8 @@ const zstdAsync = promisify(zstdCompress);
 const quick = { level: 1 };
 
 /**
- * A batch of a project that is spread, cut by the distinct ids of its events. What is all of one part stays as it was received. Events
- * without an id, which the pipeline refuses, go with the first part.
+ * Splits the batch of a spread project by the distinct ids of its events. A batch with a single part stays as received. Events
+ * without an id, which the pipeline rejects, go with part 0.
  */
 async function splitBatch(batch: AcceptedBatch, spread: number, limits: SplitLimits): Promise<BatchPart[]> {
   const json = inflateBody(batch, limits.captureInflatedBytesMax);
@@ -153,7 +153,7 @@ function distinctIdOf(scan: ScannedBatch, index: number): string {
   return storedId(distinctIdText(scan.json, from, fieldTo(scan, index, 'distinctId')));
 }
 
-/** In the form that the encoding packs. */
+/** Builds a body of the kept events in the form that the encoding compresses. */
 function bodyOf({ encoding }: AcceptedBatch, scan: ScannedBatch, keep: (index: number) => boolean): Buffer {
   if (encoding !== 'zstd-ndjson') return withoutEvents(scan, keep);
   const lines: Buffer[] = [];

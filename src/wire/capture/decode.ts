@@ -1,28 +1,28 @@
 import { ApiError } from '../contract/errors.ts';
 import { inflatedTooLarge, isGzip, type Gunzip, type InflateLimits } from './gunzip.ts';
 
-/** What the request says about its body. Nothing of it is trusted: gzip is told by its first bytes, base64 by its look. */
+/** What the request claims about its body. Nothing is trusted: gzip is detected by its first bytes, base64 by its characters. */
 export interface BodyHints {
   readonly contentType?: string | undefined;
   readonly contentEncoding?: string | undefined;
   /** `compression=` of the query. */
   readonly queryCompression?: string | undefined;
-  /** `data=` of the query; when not empty it stands for the body. */
+  /** `data=` of the query. Replaces the body unless empty. */
   readonly queryData?: string | undefined;
-  /** Old browser paths wrap base64 twice. */
+  /** Old browser paths may encode base64 twice. */
   readonly legacyPath?: boolean | undefined;
 }
 
 export interface DecodedBody {
   readonly json: Buffer;
-  /** What the event log keeps: the bytes as received when they are gzip of this very JSON, otherwise the JSON. */
+  /** What the event log keeps: the bytes as received if they are gzip of this JSON, otherwise the JSON. */
   readonly body: Buffer;
   readonly encoding: 'identity' | 'gzip';
 }
 
 type Compression = 'gzip' | 'lz64' | 'base64' | 'none';
 
-/** What `compression=` and Content-Encoding may be called. */
+/** Accepted values of `compression=` and Content-Encoding. */
 export const compressionNames: Readonly<Record<string, Compression>> = {
   gzip: 'gzip',
   'gzip-js': 'gzip',
@@ -32,18 +32,18 @@ export const compressionNames: Readonly<Record<string, Compression>> = {
   b64: 'base64',
 };
 
-/** Forms and base64, which are decoded on the event loop. Browsers send far less; whatever is larger comes as JSON or gzip. */
+/** Limit of forms and base64, which are decoded on the event loop. Browsers send far less; larger bodies are JSON or gzip. */
 export const wrappedBytesMax = 2 * 1024 * 1024;
 /** Client libraries send four. */
 const formFieldsMax = 16;
 
-/** Whether a body of this size can only be JSON or gzip, and begins with neither: it is refused before any of it is kept. */
+/** Refuses a body too large for anything but JSON or gzip if it begins with neither, before any of it is kept. */
 export function refuseLargeWrapped(start: Buffer, declaredBytes: number): ApiError | undefined {
   if (declaredBytes <= wrappedBytesMax || isGzip(start) || looksLikeJson(start) || isBlank(start)) return undefined;
   return wrappedTooLarge('a body that is neither JSON nor gzip');
 }
 
-/** Every form that client libraries send, turned into JSON text. Throws ApiError: 400, 413 or 415, saying what came. */
+/** Converts every body form that client libraries send to JSON text. Throws ApiError 400, 413 or 415 with what was received. */
 export async function decodeBody(
   raw: Buffer,
   hints: BodyHints,
@@ -67,7 +67,7 @@ function asJson(json: Buffer): DecodedBody {
   return { json, body: json, encoding: 'identity' };
 }
 
-/** Takes base64 off, as often as the path allows, and gzip inside it. */
+/** Decodes base64, as often as the path allows, and gzip inside it. */
 async function unwrap(
   payload: Buffer,
   hint: Compression,
@@ -86,9 +86,10 @@ async function unwrap(
     if (isGzip(bytes)) return gunzip(bytes, limits);
   }
   if (looksLikeJson(bytes) || base64Levels > 0) return bytes;
-  if (hint === 'base64') throw notReadable('expected base64, as "compression" says, got: bytes that are not');
-  // Name the real cause rather than a JSON error.
-  if (hint === 'gzip') throw notReadable('invalid GZIP data: expected gzip, as the request says, got: something else');
+  if (hint === 'base64') throw notReadable('expected base64, as "compression" specifies, got: other bytes');
+  // Names the cause instead of failing with a JSON error later.
+  if (hint === 'gzip')
+    throw notReadable('invalid GZIP data: expected gzip, as the request specifies, got: something else');
   return bytes;
 }
 
@@ -107,7 +108,7 @@ interface FormBody {
   readonly compression: string | undefined;
 }
 
-/** `data=…&compression=…`. Undefined: the body is not a form, whatever its Content-Type says. */
+/** Reads `data=…&compression=…`. Returns `undefined` if the body is not a form, regardless of its Content-Type. */
 function readForm(body: Buffer, contentType: string | undefined): FormBody | undefined {
   const declared = contentType?.split(';')[0]?.trim().toLowerCase() === 'application/x-www-form-urlencoded';
   if (looksLikeJson(body) || isGzip(body)) return undefined;
@@ -121,12 +122,12 @@ function readForm(body: Buffer, contentType: string | undefined): FormBody | und
   const fields = formFields(body);
   const data = fields.get('data');
   if (data === undefined || data === '') throw notReadable('expected "data" in the form, got: none');
-  // A base64 text that was not escaped has lost its plus signs to the form rules.
+  // Form decoding turns the plus signs of unescaped base64 into spaces.
   const text = /^[{[]/.test(data.trimStart()) ? data : data.replaceAll(' ', '+');
   return { data: Buffer.from(text), compression: fields.get('compression') };
 }
 
-/** The first value of each name. */
+/** Returns the first value of each name. */
 function formFields(body: Buffer): ReadonlyMap<string, string> {
   const pairs = body.toString('latin1').split('&', formFieldsMax + 1);
   if (pairs.length > formFieldsMax) {
@@ -153,7 +154,7 @@ function isBlank(bytes: Buffer): boolean {
   return blanksOf(bytes) === bytes.length;
 }
 
-/** How many characters of white space it begins with. */
+/** Counts leading white space characters. */
 function blanksOf(bytes: Buffer): number {
   let at = 0;
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
@@ -187,12 +188,12 @@ function notReadable(detail: string, cause?: unknown): ApiError {
 }
 
 /**
- * Decoder of the LZ variant that old browser libraries send (lz-string's base64 form). The reference decoder cannot be
- * stopped: a few hundred kilobytes can unfold to gigabytes. Here every phrase is a piece of the output so far, so a phrase
- * costs eight bytes, and the output stops at its limit.
+ * Decodes the LZ variant that old browser libraries send (lz-string's base64 form). The reference decoder cannot be
+ * limited: a few hundred kilobytes can expand to gigabytes. Here every phrase is a slice of the previous output, so a phrase
+ * costs eight bytes, and the output ends at its limit.
  *
  * Format: codes of growing width, least significant bit first. 0 and 1 introduce a new character of 8 or 16 bits, 2 ends
- * the text, 3 and above name a phrase. Each step adds a phrase: the one before plus the first character of this one.
+ * the text, 3 and above name a phrase. Each step adds a phrase: the previous one plus the first character of this one.
  */
 export class LzError extends Error {
   override name = 'LzError';
@@ -203,7 +204,7 @@ export class LzError extends Error {
   }
 }
 
-/** Work on a body ends here: these libraries send a page's events, a few kilobytes. */
+/** Limits the work per body. These libraries send a page's events, which are a few kilobytes. */
 export const lz64BytesMax = 512 * 1024;
 export const lz64CharsMax = 2 * 1024 * 1024;
 
@@ -212,11 +213,11 @@ const newUnit = 1;
 const endOfText = 2;
 const firstPhrase = 3;
 
-/** Text from its base64 form. Throws LzError when it is damaged or longer than `charsMax` UTF-16 units. */
+/** Decodes the base64 form. Throws LzError if it is damaged or longer than `charsMax` UTF-16 units. */
 export function decompressLz64(base64: Buffer, charsMax: number): string {
   const bits = bitReader(base64);
   const output = new Output(charsMax);
-  // starts[i], lengths[i]: where in the output phrase number firstPhrase + i stands.
+  // starts[i] and lengths[i] locate phrase number firstPhrase + i in the output.
   const starts: number[] = [];
   const lengths: number[] = [];
   let width = 2;
@@ -232,7 +233,7 @@ export function decompressLz64(base64: Buffer, charsMax: number): string {
       lengths.push(1);
     } else appendPhrase(output, code - firstPhrase, starts, lengths, previousStart, previousLength);
     if (previousLength > 0) {
-      // The phrase before and the first character of this one stand side by side in the output.
+      // The previous phrase and the first character of this one are adjacent in the output.
       starts.push(previousStart);
       lengths.push(previousLength + 1);
     }
@@ -253,13 +254,13 @@ function appendPhrase(
   const start = starts[phrase];
   const length = lengths[phrase];
   if (start !== undefined && length !== undefined) return output.copy(start, length);
-  // The one phrase that may be named before it is complete: the phrase before plus its own first character.
+  // Only this phrase may be named before it is complete: the previous phrase plus its own first character.
   if (phrase !== starts.length || previousLength === 0) throw new LzError('a code names an unknown phrase');
   output.copy(previousStart, previousLength);
   output.copy(previousStart, 1);
 }
 
-/** Bits of the next code when `phrases` are known: enough for the phrase that is just being made too. */
+/** Returns the width of the next code in bits: enough for the known phrases and the one being built. */
 function widthFor(phrases: number): number {
   return 32 - Math.clz32(phrases + firstPhrase);
 }
@@ -294,7 +295,7 @@ class Output {
 }
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-/** The six bits of each character, the first of them lowest: they come highest first, and codes are read from the lowest. */
+/** The six bits of each character, reversed: they arrive highest first, and codes are read from the lowest. */
 const sextets = new Int8Array(256).fill(-1);
 for (let i = 0; i < alphabet.length; i++) sextets[alphabet.charCodeAt(i)] = reversed(i);
 
@@ -304,7 +305,7 @@ function reversed(sextet: number): number {
   return bits;
 }
 
-/** Reads numbers of up to 24 bits whose first bit is the least significant one. */
+/** Reads numbers of up to 24 bits, least significant bit first. */
 function bitReader(base64: Buffer): (count: number) => number {
   let at = 0;
   let held = 0;
@@ -312,7 +313,7 @@ function bitReader(base64: Buffer): (count: number) => number {
   return (count) => {
     while (held < count) {
       const sextet = sextets[base64[at++] ?? 0] ?? -1;
-      if (sextet < 0) throw new LzError('the text ends too early or is not base64');
+      if (sextet < 0) throw new LzError('expected more base64, got: the end of the text or another character');
       bits |= sextet << held;
       held += 6;
     }

@@ -6,7 +6,7 @@ import { capturePaths, captureV1Errors, captureV1Path } from '../contract/captur
 import { captureErrorCodes } from '../contract/errors.ts';
 import { startTestCapture, type TestCapture } from './capture.fixture.ts';
 
-/** What the API's description says of capture is what capture does. */
+/** Tests that capture does what its OpenAPI description says. */
 
 const ajv = new Ajv({ strict: false, validateFormats: false });
 const uuid = '0199a7c4-6f3e-7c1a-9d55-2b1f0c6e8a10';
@@ -30,13 +30,10 @@ const v1Headers = (): Record<string, string> => ({
   'posthog-request-timestamp': '2026-01-31T12:00:00Z',
 });
 
-/** One event each, alone in its batch: whether it is taken. */
+/** Each event is sent alone in its batch. */
 const events: readonly (readonly [what: string, event: unknown])[] = [
-  ['as little as there may be', event],
-  [
-    'all there may be',
-    { ...event, uuid, timestamp: '2026-01-31T12:00:00Z', properties: { a: 1 }, $set: {}, $set_once: {} },
-  ],
+  ['only what is required', event],
+  ['every field', { ...event, uuid, timestamp: '2026-01-31T12:00:00Z', properties: { a: 1 }, $set: {}, $set_once: {} }],
   ['an id among the properties', { event: 'signed up', properties: { distinct_id: 'ada' } }],
   ['no name', { distinct_id: 'ada' }],
   ['an empty name', { ...event, event: '' }],
@@ -46,25 +43,25 @@ const events: readonly (readonly [what: string, event: unknown])[] = [
   ['no id', { event: 'signed up' }],
   ['an empty id', { ...event, distinct_id: '' }],
   ['an id of white space', { ...event, distinct_id: ' \t' }],
-  ['an id that is cut', { ...event, distinct_id: 'a'.repeat(300) }],
-  ['a uuid that is none', { ...event, uuid: 'x' }],
+  ['an id that is truncated', { ...event, distinct_id: 'a'.repeat(300) }],
+  ['an invalid uuid', { ...event, uuid: 'x' }],
   ['a uuid in capitals', { ...event, uuid: uuid.toUpperCase() }],
   ['a uuid without dashes', { ...event, uuid: uuid.replaceAll('-', '') }],
   ['a uuid in braces', { ...event, uuid: `{${uuid}}` }],
-  ['a uuid in half a brace', { ...event, uuid: `{${uuid}` }],
+  ['a uuid with only an opening brace', { ...event, uuid: `{${uuid}` }],
   ['a uuid as urn, with white space', { ...event, uuid: ` urn:uuid:${uuid} ` }],
-  ['a uuid with some of its dashes', { ...event, uuid: uuid.replace('-', '') }],
+  ['a uuid without one of its dashes', { ...event, uuid: uuid.replace('-', '') }],
   ['properties that are a list', { ...event, properties: [] }],
-  ['$set that is a text', { ...event, $set: 'x' }],
+  ['$set that is a string', { ...event, $set: 'x' }],
   ['$set_once that is a number', { ...event, $set_once: 1 }],
-  ['no object', 'x'],
+  ['a string instead of an object', 'x'],
 ];
 
 describe('the description of /batch/', () => {
   const isDescribed = ajv.compile(batchBodySchema);
   const isAnswer = ajv.compile(answerSchema);
 
-  it.each(events)('an event with %s is taken exactly when the description allows it', async (_what, each) => {
+  it.each(events)('accepts an event exactly if the description permits it: %s', async (_what, each) => {
     const body = { api_key: capture.token, batch: [each] };
     const answer = await send('/batch/', body);
     expect(answer.statusCode).toBe(isDescribed(body) ? 200 : 400);
@@ -73,7 +70,7 @@ describe('the description of /batch/', () => {
     expect(isAsDescribed).toBe(true);
   });
 
-  it('the answer to a batch of which a part is taken is as described', async () => {
+  it('answers a partly accepted batch as described', async () => {
     const answer = await send('/batch/', { api_key: capture.token, batch: [event, { event: '' }] });
     expect(answer.statusCode).toBe(200);
     expect(answer.json().rejected).toHaveLength(1);
@@ -84,14 +81,14 @@ describe('the description of /batch/', () => {
     ['no key', { batch: [event] }],
     ['an unknown key', { api_key: 'phc_unknown', batch: [event] }],
     ['no events', { batch: [] }],
-    ['a list that is none', { batch: 'x' }],
-  ])('%s is refused with a code of the list', async (_what, body) => {
+    ['a string instead of a list', { batch: 'x' }],
+  ])('refuses with a documented code: %s', async (_what, body) => {
     const answer = await send('/batch/', body);
     expect(answer.statusCode).toBeGreaterThanOrEqual(400);
     expect(captureErrorCodes).toContain(answer.json().code);
   });
 
-  it('every path that is described is there, and takes what /batch/ takes', async () => {
+  it('serves every described path, with the same bodies as /batch/', async () => {
     const paths = Object.keys(describedCapture.paths);
     expect(paths).toEqual([...capturePaths.map((path) => `${path}/`), captureV1Path]);
     for (const path of paths.filter((each) => each !== captureV1Path)) {
@@ -108,15 +105,15 @@ describe('the description of the v1 endpoint', () => {
   const created_at = '2026-01-31T12:00:00Z';
 
   it.each([
-    ['as little as there may be', v1Event],
-    ['all there may be', { ...v1Event, properties: {}, session_id: 's', window_id: 'w', options: {} }],
+    ['only what is required', v1Event],
+    ['every field', { ...v1Event, properties: {}, session_id: 's', window_id: 'w', options: {} }],
     ['no name', { ...v1Event, event: undefined }],
     ['a name that is too long', { ...v1Event, event: 'a'.repeat(201) }],
     ['no id', { ...v1Event, distinct_id: undefined }],
     ['no timestamp', { ...v1Event, timestamp: undefined }],
     ['properties that are a list', { ...v1Event, properties: [] }],
     ['options that are a list', { ...v1Event, options: [] }],
-  ])('an event with %s is taken exactly when the description allows it', async (_what, each) => {
+  ])('accepts an event exactly if the description permits it: %s', async (_what, each) => {
     const body = { created_at, batch: [each] };
     const answer = await send(captureV1Path, body, v1Headers());
     expect([answer.statusCode, isAnswer(answer.json())]).toEqual([200, true]);
@@ -124,17 +121,17 @@ describe('the description of the v1 endpoint', () => {
   });
 
   it.each([
-    ['no time of the batch', { batch: [v1Event] }],
+    ['no created_at', { batch: [v1Event] }],
     ['no events', { created_at, batch: [] }],
     ['no uuid', { created_at, batch: [{ ...v1Event, uuid: undefined }] }],
-    ['a uuid that is none', { created_at, batch: [{ ...v1Event, uuid: 'x' }] }],
-  ])('%s is refused in the form that is described', async (_what, body) => {
+    ['an invalid uuid', { created_at, batch: [{ ...v1Event, uuid: 'x' }] }],
+  ])('refuses in the described form: %s', async (_what, body) => {
     expect(isDescribed(JSON.parse(JSON.stringify(body)))).toBe(false);
     const answer = await send(captureV1Path, body, v1Headers());
     expect([answer.statusCode, isError(answer.json())]).toEqual([400, true]);
   });
 
-  it('headers that are missing and keys that are unknown are refused in the form that is described', async () => {
+  it('refuses missing headers and unknown keys in the described form', async () => {
     const { 'posthog-attempt': _, ...fewer } = v1Headers();
     for (const [headers, status] of [
       [fewer, 400],

@@ -15,8 +15,8 @@ async function outcome(work: () => Buffer | Promise<Buffer>): Promise<string> {
   }
 }
 
-describe('unpacking in place and in another thread', () => {
-  // Random parts, so that the packed body is large enough to be worth a thread.
+describe('unpacking in place and in another thread:', () => {
+  // Random parts keep the compressed body large enough for the thread.
   const small = gzipSync(randomBytes(2000));
   const large = gzipSync(Buffer.concat([randomBytes(100_000), Buffer.alloc(6_000_000, 'x')]));
   const withTail = (bytes: Buffer, tail: number): Buffer => {
@@ -31,15 +31,15 @@ describe('unpacking in place and in another thread', () => {
   };
   const changes: readonly [string, (bytes: Buffer) => Buffer, RegExp][] = [
     ['whole', (bytes) => bytes, /bytes$/],
-    ['of two members', (bytes) => Buffer.concat([bytes, bytes]), /bytes$/],
-    ['a large member before a small one', (bytes) => Buffer.concat([bytes, gzipSync('x')]), /bytes$/],
+    ['with two members', (bytes) => Buffer.concat([bytes, bytes]), /bytes$/],
+    ['with a large member before a small one', (bytes) => Buffer.concat([bytes, gzipSync('x')]), /bytes$/],
     ['cut off', (bytes) => bytes.subarray(0, -9), /^400 .*unexpected end of file/],
     ['with a wrong checksum', flipped, /^400 .*incorrect data check/],
-    ['that claims to be tiny', (bytes) => withTail(bytes, 1), /^400 .*incorrect length check/],
-    ['that claims to be huge', (bytes) => withTail(bytes, 0xffff_ffff), /^400 .*incorrect length check/],
-    ['with zeros behind', (bytes) => Buffer.concat([bytes, Buffer.alloc(8)]), /^400 .*8 more bytes/],
+    ['with a claimed size of 1', (bytes) => withTail(bytes, 1), /^400 .*incorrect length check/],
+    ['with a claimed size of 4 GB', (bytes) => withTail(bytes, 0xffff_ffff), /^400 .*incorrect length check/],
+    ['with trailing zeros', (bytes) => Buffer.concat([bytes, Buffer.alloc(8)]), /^400 .*8 more bytes/],
   ];
-  it.each(changes)('agree on a body %s', async (_name, change, expected) => {
+  it.each(changes)('the result is the same for a body %s', async (_name, change, expected) => {
     for (const body of [change(small), change(large)]) {
       const inPlace = await outcome(() => gunzip(body, limits));
       expect(inPlace).toMatch(expected);
@@ -47,7 +47,7 @@ describe('unpacking in place and in another thread', () => {
     }
   });
 
-  it('agree on the limit', async () => {
+  it('the limit is the same', async () => {
     const above = gzipSync(Buffer.alloc(2 * limits.inflatedBytesMax));
     for (const body of [above, withTail(above, 10)]) {
       expect(await outcome(() => gunzip(body, limits))).toMatch(/^413 .*67108864 bytes/);
@@ -57,7 +57,7 @@ describe('unpacking in place and in another thread', () => {
 });
 
 describe('a large body', () => {
-  it('does not hold up the event loop', async () => {
+  it('does not block the event loop', async () => {
     const unpack = createGunzipper();
     const body = gzipSync(Buffer.alloc(60_000_000, 'abc'));
     let ticks = 0;
@@ -68,12 +68,12 @@ describe('a large body', () => {
     expect(ticks).toBeGreaterThan(10);
   });
 
-  it('that claims to be tiny takes a few turns of the event loop, not one for each kilobyte', async () => {
+  it('with a tiny claimed size takes a few turns of the event loop, not one for each kilobyte', async () => {
     const whole = gzipSync(Buffer.concat([randomBytes(100_000), Buffer.alloc(32 * 1024 * 1024)]), { level: 1 });
     const lying = Buffer.concat([whole, Buffer.alloc(8)]);
     let turns = 0;
     let isUnpacking = true;
-    // Turns of a loop that has other work to do, so that they can be counted.
+    // Keeps the loop busy, so that its turns can be counted.
     const turn = (): void => {
       turns += 1;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3);
@@ -82,7 +82,7 @@ describe('a large body', () => {
     turn();
     expect(await outcome(() => createGunzipper()(lying, limits))).toMatch(/^400 .*8 more bytes/);
     isUnpacking = false;
-    // With a turn for each kilobyte: 32,000.
+    // One turn per kilobyte would be 32,000.
     expect(turns).toBeLessThan(4000);
   });
 });

@@ -6,29 +6,29 @@ export interface InflateLimits {
   readonly inflatedBytesMax: number;
 }
 
-/** Unpacks a gzip body; see `gunzip` for its errors. */
+/** Unpacks a gzip body. Throws as `gunzip` does. */
 export type Gunzip = (bytes: Buffer, limits: InflateLimits) => Promise<Buffer>;
 
-/** What zlib gives with `info: true`. */
+/** What zlib returns with `info: true`. */
 interface Inflated {
   readonly buffer: Buffer;
   readonly engine: { readonly bytesWritten: number };
 }
 
-/** Deflate expands at most 1032 times, so no trailer can make us reserve more than that. */
+/** Deflate expands at most 1032 times, so no trailer justifies a larger allocation. */
 const expansionMax = 1032;
 const gzipBytesMin = 18;
 const chunkBytesMin = 1024;
-/** A large body that claims to be tiny is not unpacked in thousands of pieces. */
+/** Prevents unpacking a large body with a tiny claimed size in thousands of chunks. */
 const chunkBytesWorthIt = 64 * 1024;
 /**
- * In another thread each chunk is a trip there and a turn of the event loop: a body that claims to be tiny must not make
- * thousands of them, while the large bodies behind it wait.
+ * In another thread each chunk is a round trip and a turn of the event loop. A body with a tiny claimed size must not cause
+ * thousands of them while large bodies queue behind it.
  */
-const chunkBytesAsideMin = 2 * 1024 * 1024;
-/** One chunk for all that is claimed: several would be copied together on the event loop. What is not written takes no memory. */
+const chunkBytesInThreadMin = 2 * 1024 * 1024;
+/** One chunk for the claimed size, because several would be concatenated on the event loop. Unwritten pages take no memory. */
 const chunkBytesMax = 256 * 1024 * 1024;
-/** Up to here unpacking takes a few milliseconds: less trouble on the event loop than a trip to another thread. */
+/** Up to this size unpacking takes a few milliseconds, which costs less on the event loop than a round trip to another thread. */
 const inPlaceBytesMax = 4 * 1024 * 1024;
 
 export function isGzip(bytes: Buffer): boolean {
@@ -36,9 +36,9 @@ export function isGzip(bytes: Buffer): boolean {
 }
 
 /**
- * The whole of a gzip body (several members are one body, as RFC 1952 has it). Its last four bytes claim the size, which
- * makes one right-sized allocation; the claim is checked by zlib and never trusted beyond the limits.
- * Throws ApiError: 400 damaged, 413 above the limit.
+ * Unpacks a gzip body with one or several members (RFC 1952). Its last four bytes claim the size, which permits a single
+ * allocation; zlib checks the claim, and the limits apply in any case.
+ * Throws ApiError 400 for a damaged body, 413 above the limit.
  */
 export function gunzip(bytes: Buffer, limits: InflateLimits): Buffer {
   const options = optionsFor(bytes, limits);
@@ -49,23 +49,23 @@ export function gunzip(bytes: Buffer, limits: InflateLimits): Buffer {
   }
 }
 
-/** As gunzip, in another thread when the body may be large; one large body at a time, so that their memory does not add up. */
+/** Like `gunzip`, but in another thread if the body may be large, one at a time so that their memory does not add up. */
 export function createGunzipper(): Gunzip {
   let last: Promise<unknown> = Promise.resolve();
   return (bytes, limits) => {
     if (bytes.length * expansionMax <= inPlaceBytesMax) return Promise.try(gunzip, bytes, limits);
     const claimed = bytes.length < gzipBytesMin ? 0 : bytes.readUInt32LE(bytes.length - 4);
-    // Gzip makes nothing much larger: a body that claims less than it has is of several members, damaged or a bomb.
+    // Gzip hardly enlarges anything: a body that claims less than its own size has several members, is damaged or a bomb.
     const isPlausible = bytes.length <= claimed + claimed / 1000 + 1024;
     if (isPlausible && claimed <= inPlaceBytesMax && limits.inflatedBytesMax > inPlaceBytesMax) {
       try {
         return Promise.resolve(gunzip(bytes, { inflatedBytesMax: inPlaceBytesMax }));
       } catch (error) {
-        // More than it claims: several members, damage, or a bomb. The full limit decides, out of the way.
+        // Larger than claimed: several members, damage or a bomb. The thread decides with the full limit.
         if (!(error instanceof ApiError) || error.code !== 'request_too_large') return Promise.reject(error);
       }
     }
-    const next = last.then(() => unpackAside(bytes, limits));
+    const next = last.then(() => unpackInThread(bytes, limits));
     last = next.catch(() => undefined);
     return next;
   };
@@ -73,8 +73,8 @@ export function createGunzipper(): Gunzip {
 
 const unpack = promisify(gunzipInThread) as (bytes: Buffer, options: ZlibOptions) => Promise<unknown>;
 
-async function unpackAside(bytes: Buffer, limits: InflateLimits): Promise<Buffer> {
-  const options = optionsFor(bytes, limits, chunkBytesAsideMin);
+async function unpackInThread(bytes: Buffer, limits: InflateLimits): Promise<Buffer> {
+  const options = optionsFor(bytes, limits, chunkBytesInThreadMin);
   try {
     return checked(bytes, (await unpack(bytes, options)) as Inflated);
   } catch (cause) {
@@ -85,7 +85,7 @@ async function unpackAside(bytes: Buffer, limits: InflateLimits): Promise<Buffer
 function optionsFor(bytes: Buffer, limits: InflateLimits, bytesMin = chunkBytesMin): ZlibOptions {
   if (bytes.length < gzipBytesMin) throw damaged(`expected a whole gzip body, got: ${bytes.length} bytes`);
   const claimed = bytes.readUInt32LE(bytes.length - 4);
-  // The true size is the claim or more by multiples of 4 GiB: too much already, unless deflate cannot even reach it.
+  // The true size is the claim plus a multiple of 4 GiB, so it is too large unless deflate cannot expand that far.
   if (claimed > limits.inflatedBytesMax && claimed <= bytes.length * expansionMax) throw inflatedTooLarge(limits);
   const chunkSize = Math.min(chunkBytesMax, limits.inflatedBytesMax, bytes.length * expansionMax, claimed + 1);
   const worthIt = Math.min(chunkBytesWorthIt, bytes.length, limits.inflatedBytesMax);

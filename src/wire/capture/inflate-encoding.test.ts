@@ -7,15 +7,15 @@ const limits = { inflatedBytesMax: 64 * 1024 * 1024 };
 const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const pack = { deflate: deflateSync, br: (bytes: Buffer) => brotliCompressSync(bytes, fast), zstd: zstdCompressSync };
 
-/** Not random: in 1 of 28 cases the first byte of random ones is a whole, empty br stream, and what follows is nobody's. */
+/** Not random: in 1 of 28 cases the first random byte is a complete, empty br stream followed by garbage. */
 const damaged = Buffer.alloc(2_000_000, 'no such format');
 
 describe.each(otherEncodings)('a body in %s', (encoding) => {
   it.each([
     ['small', Buffer.from('{"a":1}')],
-    ['small when packed and large behind', Buffer.alloc(20_000_000, 'abc')],
-    ['large when packed', randomBytes(6_000_000)],
-  ])('that is %s is unpacked whole', async (_name, plain) => {
+    ['small when compressed and large when unpacked', Buffer.alloc(20_000_000, 'abc')],
+    ['large when compressed', randomBytes(6_000_000)],
+  ])('that is %s is unpacked completely', async (_name, plain) => {
     const unpacked = await createEncodingInflater()(pack[encoding](plain), encoding, limits);
     expect(unpacked.equals(plain)).toBe(true);
   });
@@ -24,17 +24,17 @@ describe.each(otherEncodings)('a body in %s', (encoding) => {
     ['small and damaged', Buffer.from('no such format'), limits],
     ['large and damaged', damaged, limits],
     ['cut off', pack[encoding](randomBytes(6_000_000)).subarray(0, 5_000_000), limits],
-  ])('that is %s is refused as such', async (_name, bytes, within) => {
+  ])('that is %s is refused as damaged', async (_name, bytes, within) => {
     const refusal = createEncodingInflater()(bytes, encoding, within);
     const code: unknown = expect.stringMatching(/^(?!ERR_BUFFER_TOO_LARGE)(Z_|ZSTD_|ERR_)/);
     await expect(refusal).rejects.toMatchObject({ code });
   });
 
   it.each([
-    ['below what is unpacked in place', Buffer.alloc(1_001), 1_000],
-    ['above what is unpacked in place', Buffer.alloc(20_000_001), 20_000_000],
-    ['for a body that is large when packed', randomBytes(1_000_001), 1_000_000],
-  ])('is refused one byte above a limit %s, and taken at the limit', async (_name, plain, inflatedBytesMax) => {
+    ['below the size unpacked in place', Buffer.alloc(1_001), 1_000],
+    ['above the size unpacked in place', Buffer.alloc(20_000_001), 20_000_000],
+    ['for a body that is large when compressed', randomBytes(1_000_001), 1_000_000],
+  ])('is accepted at a limit %s and refused one byte above it', async (_name, plain, inflatedBytesMax) => {
     const unpack = createEncodingInflater();
     const tooLarge = { code: 'ERR_BUFFER_TOO_LARGE' };
     await expect(unpack(pack[encoding](plain), encoding, { inflatedBytesMax })).rejects.toMatchObject(tooLarge);
@@ -42,7 +42,7 @@ describe.each(otherEncodings)('a body in %s', (encoding) => {
     expect(fits.length).toBe(inflatedBytesMax);
   });
 
-  it('that is large does not hold up the event loop, also behind one that is refused', async () => {
+  it('that is large does not block the event loop, even after a refused one', async () => {
     const unpack = createEncodingInflater();
     const body = pack[encoding](Buffer.alloc(60_000_000, 'abc'));
     let ticks = 0;

@@ -2,18 +2,18 @@ import { ApiError } from '../contract/errors.ts';
 import type { ProjectKeys } from './project-key.ts';
 
 /**
- * A body up to here is scanned before its project key is looked up: that takes a few milliseconds. In a larger one the key is looked
- * for in so much of its beginning and of its end: every client library has it there.
+ * A body up to this size is scanned before its project key is looked up, which takes a few milliseconds. In a larger one the key
+ * is searched within this distance of the beginning and the end, where every client library puts it.
  */
 export const unknownBodyBytesMax = 256 * 1024;
-/** Of the members with one name in one window. */
+/** Occurrences of one name that are tried in each window. */
 const candidatesMax = 16;
 const keyBytesMax = 128;
 const names = ['"api_key"', '"token"', '"$token"'].map((name) => Buffer.from(name));
 
 /**
- * Refuses a large body that names no project key of this service, before the expensive work on it begins. It only looks for a
- * known key in the bytes; the scanner decides afterwards which key counts. Throws ApiError 401, and 503 when no key can be looked up.
+ * Refuses a large body without a known project key before the expensive work on it begins. It only searches the bytes for a
+ * known key; the scanner decides later which key counts. Throws ApiError 401, or 503 when no key can be looked up.
  */
 export async function requireKnownKey(json: Buffer, projects: Pick<ProjectKeys, 'projectOf'>): Promise<void> {
   if (json.length <= unknownBodyBytesMax) return;

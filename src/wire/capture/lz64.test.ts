@@ -6,7 +6,7 @@ import { decompressLz64, LzError } from './decode.ts';
 const decode = (text: string, charsMax = 1_000_000): string => decompressLz64(Buffer.from(text), charsMax);
 
 describe('lz64', () => {
-  it('reads whatever lz-string writes', () => {
+  it('reads everything that lz-string writes', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 200 }),
       fc
@@ -21,7 +21,7 @@ describe('lz64', () => {
     );
   });
 
-  it('stops a bomb at the limit, in little memory', () => {
+  it('refuses a bomb at the limit, using little memory', () => {
     const bomb = lz.compressToBase64('a'.repeat(400_000));
     expect(bomb.length).toBeLessThan(5_000);
     const before = process.memoryUsage().arrayBuffers;
@@ -29,7 +29,7 @@ describe('lz64', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2_000_000);
   });
 
-  it('throws nothing but LzError on any text', () => {
+  it('throws only LzError, for any text', () => {
     const refusal = (text: string): unknown => {
       try {
         decode(text);

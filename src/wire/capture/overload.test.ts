@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Settings } from '../../server/config/settings.ts';
 import { startTestCapture, type TestCapture, type TestCaptureOptions } from './capture.fixture.ts';
 
-/** What a sender sees when the service cannot take events: always 503 with Retry-After, so that it keeps them. */
+/** When the service cannot accept events, clients always get 503 with Retry-After, so that they keep them. */
 let capture: TestCapture;
 const start = async (settings: Partial<Settings> = {}, more: TestCaptureOptions = {}): Promise<void> => {
   capture = await startTestCapture({ settings, ...more });
@@ -21,8 +21,8 @@ const post = (more: object = {}, events = 1) => {
   return capture.test.inject({ method: 'POST', url: '/batch/', payload });
 };
 
-describe('trouble behind ingest', () => {
-  it('a log that cannot be written gives 503 and takes nothing, and recovers', async () => {
+describe('failures behind ingest', () => {
+  it('a log that cannot be written answers 503, stores nothing and recovers', async () => {
     await start();
     capture.log.failAppends('disk full');
     const answer = await post();
@@ -33,7 +33,7 @@ describe('trouble behind ingest', () => {
     expect(await capture.records()).toHaveLength(1);
   });
 
-  it('a full lane gives 503 while the other lane goes on', async () => {
+  it('a full lane answers 503 while the other lane continues', async () => {
     await start({ backlogEventsMax: 1000 });
     expect((await post({}, 1000)).statusCode).toBe(200);
     const full = await post();
@@ -43,7 +43,7 @@ describe('trouble behind ingest', () => {
     expect((await post()).statusCode).toBe(200);
   });
 
-  it('a project that fills its share of a lane gets 503, and others are taken; there is room again once its events are stored', async () => {
+  it('a project that fills its share of a lane gets 503 until its events are stored, and others are accepted', async () => {
     await start({ backlogEventsMax: 1000 });
     const other = { api_key: capture.test.otherProject.apiToken };
     for (let sent = 0; sent < 8; sent += 1) expect((await post({}, 100)).statusCode).toBe(200);
@@ -52,7 +52,7 @@ describe('trouble behind ingest', () => {
     expect(full.json().detail).toContain("project's share of the live lane");
     expect((await post(other, 100)).statusCode).toBe(200);
     expect((await post({ historical_migration: true }, 100)).statusCode).toBe(200);
-    // The next one has four fifths of the rest.
+    // The next project may use four fifths of the rest.
     expect((await post(other, 60)).statusCode).toBe(200);
     expect((await post(other)).statusCode).toBe(503);
     capture.log.reader.commit('live', 8);
@@ -66,13 +66,13 @@ describe('trouble behind ingest', () => {
     expect((await post({ api_key: capture.test.otherProject.apiToken })).statusCode).toBe(200);
   });
 
-  it('bytes count as well as events', async () => {
+  it('a lane counts bytes as well as events', async () => {
     await start({ backlogBytesMax: 1_048_576 });
     expect((await post({ padding: 'x'.repeat(1_048_576) })).statusCode).toBe(200);
     expect((await post()).statusCode).toBe(503);
   });
 
-  it('a key that cannot be looked up gives 503, never 401', async () => {
+  it('a key that cannot be looked up gets 503, never 401', async () => {
     await start();
     capture.failLookUps(true);
     const answer = await post();
@@ -81,7 +81,7 @@ describe('trouble behind ingest', () => {
     expect((await post()).statusCode).toBe(200);
   });
 
-  it('a key that was good goes on while it cannot be looked up', async () => {
+  it('a key that was valid keeps working while it cannot be looked up', async () => {
     await start();
     await post();
     capture.failLookUps(true);
@@ -89,7 +89,7 @@ describe('trouble behind ingest', () => {
     expect((await post()).statusCode).toBe(200);
   });
 
-  it('what happened is counted', async () => {
+  it('counts received and discarded events', async () => {
     await start();
     await post({}, 3);
     await capture.test.inject({
@@ -106,7 +106,7 @@ describe('trouble behind ingest', () => {
 });
 
 describe('historical imports that need an agreement', () => {
-  it('are held to 10,000 events a minute without one, with 429 and Retry-After, and live events are not', async () => {
+  it('are limited to 10,000 events per minute without one, with 429 and Retry-After, while live events are not', async () => {
     await start({ historicalAgreement: 'required' });
     expect((await post({ historical_migration: true }, 10_000)).statusCode).toBe(200);
     const held = await post({ historical_migration: true }, 600);
@@ -117,7 +117,7 @@ describe('historical imports that need an agreement', () => {
     expect((await post({ historical_migration: true }, 600)).statusCode).toBe(200);
   });
 
-  it('give back what the log could not take', async () => {
+  it('get their events back if the log could not store them', async () => {
     await start({ historicalAgreement: 'required' });
     capture.log.failAppends('disk full');
     expect((await post({ historical_migration: true }, 10_000)).statusCode).toBe(503);
@@ -125,7 +125,7 @@ describe('historical imports that need an agreement', () => {
     expect((await post({ historical_migration: true }, 10_000)).statusCode).toBe(200);
   });
 
-  it('are not limited where agreements are optional', async () => {
+  it('are not limited if agreements are optional', async () => {
     await start();
     for (let i = 0; i < 3; i++) expect((await post({ historical_migration: true }, 10_000)).statusCode).toBe(200);
   });

@@ -2,11 +2,11 @@ import { PostHog, type PostHogOptions } from 'posthog-node';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startTestCapture, type TestCapture } from './capture.fixture.ts';
 
-/** The client library that most servers use, unchanged, against the real server over a socket. */
+/** The unmodified client library that most servers use, against the real server over a socket. */
 let capture: TestCapture;
 beforeAll(async () => {
   capture = await startTestCapture();
-  // The library has a clock of its own, the real one: events of now must not lie in the server's future.
+  // The library uses the real clock: its events must not be in the server's future.
   capture.test.clock.advance(Date.now() - capture.test.clock.now());
 });
 afterAll(async () => {
@@ -21,7 +21,7 @@ async function client(options: PostHogOptions = {}): Promise<{ posthog: PostHog;
 }
 
 describe('posthog-node', () => {
-  it('sends everything it can send, and none of it is refused', async () => {
+  it('sends every kind of event, and none is refused', async () => {
     const { posthog, errors } = await client();
     posthog.capture({
       distinctId: 'u1',
@@ -31,7 +31,7 @@ describe('posthog-node', () => {
     });
     posthog.capture({
       distinctId: 'u1',
-      event: 'odd id',
+      event: 'invalid id',
       uuid: 'not a uuid',
       timestamp: new Date('2024-02-03T04:05:06Z'),
     });
@@ -46,7 +46,7 @@ describe('posthog-node', () => {
       '$exception',
       '$groupidentify',
       '$identify',
-      'odd id',
+      'invalid id',
       'signed up',
     ]);
     const records = await capture.records();
@@ -56,14 +56,14 @@ describe('posthog-node', () => {
     expect(errors).toEqual([]);
   });
 
-  it('sends history into the historical lane', async () => {
+  it('sends history to the historical lane', async () => {
     const { posthog } = await client({ historicalMigration: true });
     posthog.capture({ distinctId: 'u1', event: 'old', timestamp: new Date('2020-01-01T00:00:00Z') });
     await posthog.shutdown();
     expect(await capture.events('historical')).toMatchObject([{ event: 'old', timestamp: '2020-01-01T00:00:00.000Z' }]);
   });
 
-  it('tries again after 503 and loses nothing', async () => {
+  it('retries after 503 and loses nothing', async () => {
     const before = (await capture.records()).length;
     const { posthog, errors } = await client();
     capture.log.failAppends('disk full');
@@ -94,14 +94,14 @@ describe('posthog-node', () => {
     await posthog.shutdown();
   });
 
-  it('gets no payload of a flag that is configured remotely', async () => {
+  it('gets no payload for a remote config flag', async () => {
     const { posthog, errors } = await client({ personalApiKey: 'phx_any', featureFlagsPollingInterval: 60_000 });
     expect(await posthog.getRemoteConfigPayload('beta')).toBeNull();
     await posthog.shutdown();
     expect(errors).toEqual([]);
   });
 
-  it('sends by the v1 protocol too, history included', async () => {
+  it('speaks the v1 protocol, including history', async () => {
     vi.stubEnv('POSTHOG_CAPTURE_MODE', 'v1');
     const before = (await capture.events('historical')).length;
     const { posthog, errors } = await client({ historicalMigration: true });
@@ -120,7 +120,7 @@ describe('posthog-node', () => {
       },
       { event: '$identify', properties: { $set: { name: 'Ada' } } },
     ]);
-    // Only this protocol makes a batch of its own for the log.
+    // Only the v1 protocol writes its own batch to the log.
     expect((await capture.records('historical')).at(-1)?.header.encoding).toBe('identity');
     expect(errors).toEqual([]);
   });

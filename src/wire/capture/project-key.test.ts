@@ -3,24 +3,24 @@ import { createProjectKeys, type ProjectKeys } from './project-key.ts';
 
 function setUp(more: { entriesMax?: number } = {}): {
   keys: ProjectKeys;
-  asked: string[];
+  lookups: string[];
   advance(ms: number): void;
   known: Map<string, number>;
 } {
   let now = 0;
-  const asked: string[] = [];
+  const lookups: string[] = [];
   const known = new Map([['phc_a', 1]]);
   const keys = createProjectKeys({
     clock: { now: () => now },
     findProject: async (token) => {
-      asked.push(token);
+      lookups.push(token);
       return known.get(token);
     },
     ...more,
   });
   return {
     keys,
-    asked,
+    lookups,
     known,
     advance: (ms) => {
       now += ms;
@@ -29,19 +29,19 @@ function setUp(more: { entriesMax?: number } = {}): {
 }
 
 describe('the cache of project keys', () => {
-  it('asks once in a few seconds, also for many requests at once', async () => {
-    const { keys, asked, advance } = setUp();
+  it('looks a key up once in a few seconds, even for concurrent requests', async () => {
+    const { keys, lookups, advance } = setUp();
     expect(await Promise.all([keys.projectOf('phc_a'), keys.projectOf(' phc_a '), keys.projectOf('phc_a')])).toEqual([
       1, 1, 1,
     ]);
     await keys.projectOf('phc_a');
-    expect(asked).toEqual(['phc_a']);
+    expect(lookups).toEqual(['phc_a']);
     advance(5001);
     await keys.projectOf('phc_a');
-    expect(asked).toEqual(['phc_a', 'phc_a']);
+    expect(lookups).toEqual(['phc_a', 'phc_a']);
   });
 
-  it('a rotated key stops working, a new one starts, within seconds', async () => {
+  it('replaces a rotated key by the new one within seconds', async () => {
     const { keys, known, advance } = setUp();
     await keys.projectOf('phc_a');
     await expect(keys.projectOf('phc_b')).rejects.toMatchObject({ status: 401 });
@@ -52,7 +52,7 @@ describe('the cache of project keys', () => {
     expect(await keys.projectOf('phc_b')).toBe(1);
   });
 
-  it('a key that was rotated in this process stops at once, and the new one works at once', async () => {
+  it('replaces a key rotated in this process immediately', async () => {
     const { keys, known } = setUp();
     await expect(keys.projectOf('phc_a')).resolves.toBe(1);
     await expect(keys.projectOf('phc_b')).rejects.toMatchObject({ code: 'authentication_failed' });
@@ -63,15 +63,15 @@ describe('the cache of project keys', () => {
     await expect(keys.projectOf('phc_b')).resolves.toBe(1);
   });
 
-  it('strangers with endless unknown keys neither grow it nor push known keys out', async () => {
-    const { keys, asked } = setUp({ entriesMax: 10 });
+  it('unknown keys from strangers neither make it grow nor evict known keys', async () => {
+    const { keys, lookups } = setUp({ entriesMax: 10 });
     await keys.projectOf('phc_a');
     for (let i = 0; i < 100; i++) await expect(keys.projectOf(`phc_x${i}`)).rejects.toMatchObject({ status: 401 });
     await keys.projectOf('phc_a');
-    expect(asked.filter((token) => token === 'phc_a')).toHaveLength(1);
+    expect(lookups.filter((token) => token === 'phc_a')).toHaveLength(1);
     await expect(keys.projectOf('phc_x99')).rejects.toMatchObject({ status: 401 });
     await expect(keys.projectOf('phc_x0')).rejects.toMatchObject({ status: 401 });
-    expect(asked.filter((token) => token === 'phc_x99')).toHaveLength(1);
-    expect(asked.filter((token) => token === 'phc_x0')).toHaveLength(2);
+    expect(lookups.filter((token) => token === 'phc_x99')).toHaveLength(1);
+    expect(lookups.filter((token) => token === 'phc_x0')).toHaveLength(2);
   });
 });

@@ -3,32 +3,32 @@ import { isFresh, type Clock } from '../../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 
 export interface ProjectKeys {
-  /** Throws ApiError: 401 for a key that is malformed or unknown, 503 when it could not be looked up. */
+  /** Throws ApiError: 401 for a malformed or unknown key, 503 if the look-up failed. */
   projectOf(token: string): Promise<number>;
-  /** After a project was changed or deleted: its old key stops at once in this process. */
+  /** Forgets the keys of a changed or deleted project, so that its old key stops immediately in this process. */
   forget(projectId: number): void;
 }
 
 export interface ProjectKeysDeps {
-  /** Id of the project with this key; undefined when there is none. Rejects when the look-up itself fails. */
+  /** Returns the id of the project with this key, if any. Rejects if the look-up itself fails. */
   readonly findProject: (token: string) => Promise<number | undefined>;
   readonly clock: Clock;
-  /** How long a found key is trusted: a rotated key stops working after this. */
+  /** How long a known key is trusted; a rotated key stops working after this time. */
   readonly ttlMs?: number;
-  /** How long an unknown key stays unknown without another look-up. */
+  /** How long an unknown key is refused without another look-up. */
   readonly unknownTtlMs?: number;
   readonly entriesMax?: number;
 }
 
 interface Entry {
   readonly projectId: number | undefined;
-  /** When it was looked up. */
+  /** Time of the look-up, ms since the epoch. */
   readonly at: number;
 }
 
 const tokenBytesMax = 64;
 
-/** Looks keys up once in a few seconds, whatever the load. Known and unknown keys cannot push each other out. */
+/** Looks a key up once in a few seconds, regardless of load. Known and unknown keys cannot evict each other. */
 export function createProjectKeys(options: ProjectKeysDeps): ProjectKeys {
   const { findProject, clock, ttlMs = 5000, unknownTtlMs = 1000, entriesMax = 10_000 } = options;
   const known = new LRUCache<string, Entry>({ max: entriesMax });
@@ -46,7 +46,7 @@ export function createProjectKeys(options: ProjectKeysDeps): ProjectKeys {
       keep(token, projectId);
       return projectId;
     } catch (cause) {
-      // While the metadata store is away, a key that was good a moment ago is the better guess than losing events.
+      // While the metadata store is unavailable, trusting a key that was valid a moment ago beats losing events.
       const stale = known.get(token)?.projectId;
       if (stale !== undefined) return stale;
       throw unavailable('The project API key could not be looked up; try again.', 5, cause);
@@ -57,7 +57,7 @@ export function createProjectKeys(options: ProjectKeysDeps): ProjectKeys {
 
   return {
     projectOf: async (sent) => {
-      // Whoever is known under exactly these letters needs no look at their form.
+      // A key cached under exactly this text needs no check of its form.
       const hit = known.get(sent);
       if (hit?.projectId !== undefined && isFresh(hit.at, ttlMs, clock.now())) return hit.projectId;
       const token = checkToken(sent);
@@ -88,7 +88,7 @@ function refuse(): never {
   );
 }
 
-/** The key without white space around it. Throws 401, saying what is wrong with its form. */
+/** Returns the key without surrounding white space. Throws 401 with the fault of a malformed key. */
 function checkToken(sent: string): string {
   const token = sent.trim();
   const fault = faultOf(token);
@@ -107,7 +107,7 @@ function faultOf(token: string): string | undefined {
   return undefined;
 }
 
-/** 503 with the time after which trying again makes sense. */
+/** Creates a 503 error with the time after which a retry makes sense. */
 export function unavailable(detail: string, retryAfterSeconds: number, cause?: unknown): ApiError {
   return new ApiError('unavailable', detail, { headers: { 'retry-after': String(retryAfterSeconds) }, cause });
 }

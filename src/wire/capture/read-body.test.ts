@@ -7,7 +7,7 @@ import { ApiError } from '../contract/errors.ts';
 import { startTestCapture, type TestCapture } from './capture.fixture.ts';
 import { createBodyBudget, readBody } from './read-body.ts';
 
-/** Real sockets against the real server: what a client may do to a body on its way. */
+/** What can happen to a body on its way: real sockets against the real server. */
 const bodyBytesMax = 100_000;
 const settings = { captureBodyBytesMax: bodyBytesMax, captureBodyTimeoutMs: 600, captureInflatedBytesMax: 1_000_000 };
 let capture: TestCapture;
@@ -23,7 +23,7 @@ afterAll(async () => {
   await capture[Symbol.asyncDispose]();
 });
 
-/** Writes raw HTTP and gives everything that comes back until the server closes or `until` has come. */
+/** Writes raw HTTP and returns what is received until the server closes the connection or `until` matches. */
 function raw(chunks: readonly string[], until?: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(port, '127.0.0.1');
@@ -42,7 +42,7 @@ function raw(chunks: readonly string[], until?: RegExp): Promise<string> {
   });
 }
 
-/** A request whose body comes in these pieces, and what was kept of it before each of them and at the end. */
+/** Builds a request with a body in these pieces; `kept` returns the bytes kept before each piece and at the end. */
 function feed(pieces: readonly string[]) {
   const budget = createBodyBudget(10 * bodyBytesMax);
   const kept: number[] = [];
@@ -88,7 +88,7 @@ const head = (headers: string): string =>
   `POST /batch/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n\r\n`;
 
 describe('bodies that are too large', () => {
-  it('up to twice the limit get 413 and the connection goes on', async () => {
+  it('up to twice the limit get 413 and the connection stays usable', async () => {
     const refused = await post(Buffer.alloc(bodyBytesMax + 1, ' '));
     expect(refused.status).toBe(413);
     expect(JSON.parse(refused.text)).toMatchObject({
@@ -99,18 +99,18 @@ describe('bodies that are too large', () => {
     expect([next.status, next.port]).toEqual([200, refused.port]);
   });
 
-  it('without Content-Length too', async () => {
+  it('without Content-Length get 413 as well', async () => {
     const refused = await post(Buffer.alloc(bodyBytesMax + 1, ' '), { 'transfer-encoding': 'chunked' });
     expect(refused.status).toBe(413);
     expect((await post(good)).port).toBe(refused.port);
   });
 
-  it('beyond that get 413 at once, without being read', async () => {
+  it('beyond twice the limit get 413 immediately, without being read', async () => {
     const answer = await raw([head(`Content-Length: ${bodyBytesMax * 1000}`)]);
     expect(answer).toMatch(/^HTTP\/1\.1 413 [\s\S]*connection: close/i);
   });
 
-  it('are thrown away from their first byte on, where their form alone makes them too large', async () => {
+  it('are discarded from their first byte if their form alone makes them too large', async () => {
     const { sent, budget, kept } = feed(['data=', 'x'.repeat(50_000), 'x'.repeat(40_000)]);
     const refusalOf = (start: Buffer, declared: number): ApiError | undefined =>
       start.toString() === 'data=' && declared === 90_005 ? new ApiError('request_too_large', 'a form') : undefined;
@@ -119,14 +119,14 @@ describe('bodies that are too large', () => {
     expect(kept()).toEqual([0, 0, 0, 0]);
   });
 
-  it('are thrown away from their first byte on, where they say so', async () => {
+  it('are discarded from their first byte if they declare their size', async () => {
     const { sent, budget, kept } = feed(['{', 'x'.repeat(bodyBytesMax)]);
     const limits = { bytesMax: bodyBytesMax, timeoutMs: 60_000 };
     await expect(readBody(sent, limits, budget)).rejects.toMatchObject({ status: 413 });
     expect(kept()).toEqual([0, 0, 0]);
   });
 
-  it('at the limit are taken', async () => {
+  it('at the limit are accepted', async () => {
     const body = good.padEnd(bodyBytesMax, ' ');
     expect((await post(body)).status).toBe(200);
   });
@@ -138,14 +138,14 @@ describe('bodies that are too large', () => {
 });
 
 describe('bodies that do not arrive', () => {
-  it('stalling gives 408 after half the time, saying that a part came', async () => {
+  it('a stalled body gets 408 after half the time, with a detail that part of it was received', async () => {
     const started = performance.now();
     const answer = await raw([head('Content-Length: 50'), '{"batch"']);
     expect(answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*connection: close[\s\S]*"code":"request_timeout"/i);
     expect(performance.now() - started).toBeGreaterThan(250);
   });
 
-  it('one byte at a time gives 408 when the whole time is over', async () => {
+  it('a body sent byte by byte gets 408 when the whole time has passed', async () => {
     const socket = connect(port, '127.0.0.1');
     socket.write(head('Content-Length: 1000'));
     const drip = setInterval(() => socket.write(' '), 50);
@@ -159,7 +159,7 @@ describe('bodies that do not arrive', () => {
     expect(performance.now() - started).toBeGreaterThan(500);
   });
 
-  it('a client that goes away leaves nothing behind', async () => {
+  it('a client that disconnects leaves nothing behind', async () => {
     const before = (await capture.records()).length;
     const socket = connect(port, '127.0.0.1');
     await new Promise<void>((resolve) => {
@@ -170,7 +170,7 @@ describe('bodies that do not arrive', () => {
     expect((await capture.records()).length).toBe(before + 1);
   });
 
-  it('a client that resets once all is sent has sent it: no fault of ours is logged', async () => {
+  it('a client that resets after sending everything is served, and no error is logged', async () => {
     const before = (await capture.records()).length;
     for (let i = 0; i < 5; i++) {
       const socket = connect(port, '127.0.0.1');
@@ -183,7 +183,7 @@ describe('bodies that do not arrive', () => {
     expect(capture.test.logged.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it('a Content-Length that is too small takes the body as far as it says, and calls the rest bad', async () => {
+  it('a Content-Length that is too small ends the body there, and the rest is a bad request', async () => {
     const answer = await raw(
       [head('Content-Length: 5'), good],
       /400 Bad Request[\s\S]*400 Bad Request|connection: close/i,
@@ -191,14 +191,14 @@ describe('bodies that do not arrive', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 400/);
   });
 
-  it('a chunked body without an end gives 408', async () => {
+  it('a chunked body without an end gets 408', async () => {
     const answer = await raw([head('Transfer-Encoding: chunked'), '5\r\n{"bat\r\n']);
     expect(answer).toMatch(/^HTTP\/1\.1 408/);
   });
 });
 
-describe('many bodies at once', () => {
-  it('are refused with 503 when together they are more than the memory for them, and it is free again afterwards', async () => {
+describe('many bodies at the same time', () => {
+  it('are refused with 503 when together they exceed the memory budget, which is free again afterwards', async () => {
     await using patient = await startTestCapture({ settings: { ...settings, captureBodyTimeoutMs: 60_000 } });
     const patientPort = Number(new URL(await patient.url()).port);
     const atServer: Socket[] = [];
@@ -214,7 +214,7 @@ describe('many bodies at once', () => {
           socket.write(allButLast);
         }),
     );
-    // Nobody has sent the last byte, so all of it is in memory at once where there is room for it.
+    // No client has sent its last byte, so everything the budget permits is in memory at the same time.
     await vi.waitFor(() => {
       expect(atServer.filter(({ bytesRead }) => bytesRead === allButLast.length)).toHaveLength(sockets.length);
     });

@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../contract/errors.ts';
 import { unavailable } from './project-key.ts';
 
-/** Bytes of all bodies that are being received or processed; stops a crowd of large bodies from taking the memory. */
+/** Counts the bytes of all bodies being received or processed, so that many large bodies cannot exhaust the memory. */
 export interface BodyBudget {
   bytes: number;
   readonly bytesMax: number;
-  /** Resolves when everything that has arrived so far is parsed. */
+  /** Resolves when everything received until now has been parsed. */
   readonly parsed: () => Promise<void>;
 }
 
 export function createBodyBudget(bytesMax: number): BodyBudget {
-  // One for all bodies of a turn of the event loop.
+  // Shared by all bodies of one turn of the event loop.
   let turn: Promise<void> | undefined;
   const end = (resolve: () => void): void => {
     turn = undefined;
@@ -22,36 +22,36 @@ export function createBodyBudget(bytesMax: number): BodyBudget {
 
 export interface ReadLimits {
   readonly bytesMax: number;
-  /** For the whole body; half of it without a byte ends the request too. */
+  /** For the whole body. Half of it without a byte also ends the request. */
   readonly timeoutMs: number;
-  /** Judges a large body by its size and first bytes, before any of it is kept. */
+  /** Returns why a large body is refused by its size and first bytes, before any of it is kept. */
   readonly refusalOf?: (start: Buffer, declaredBytes: number) => ApiError | undefined;
 }
 
-/** Each piece costs its own turn, however small it is: packets hold a kilobyte, chunks of a few bytes are an attack. */
+/** Each piece costs a turn of the event loop, however small it is. Packets hold a kilobyte; chunks of a few bytes are an attack. */
 const piecesMin = 1024;
 const pieceBytesMin = 512;
 
 const closing = { connection: 'close' } as const;
 
 /**
- * The body as it arrives on the wire. Takes its bytes from the budget; whoever calls gives `result.length` back.
+ * Reads the body as it arrives on the wire, and takes its bytes from the budget; the caller gives `result.length` back.
  * Throws ApiError: 413 over the limit (a body up to twice the limit is still read to its end, so that the connection
- * stays usable and the client sees the answer), 408 when it stalls or takes too long, 503 when the budget is spent,
- * 400 when the client goes away or sends the body in tiny pieces.
+ * stays usable and the client sees the response), 408 if it stalls or takes too long, 503 if the budget is exhausted,
+ * 400 if the client disconnects or sends the body in tiny pieces.
  */
 export async function readBody(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): Promise<Buffer> {
   const declared = Number(raw.headers['content-length'] ?? 0);
   if (declared > 2 * limits.bytesMax) throw tooLarge(limits, closing);
-  // A small body comes with its headers. Once Node has parsed all of what came, it lies there whole: no timer, no listener.
+  // A small body arrives with its headers: once Node has parsed what was received, it is complete without timers and listeners.
   await budget.parsed();
   if (raw.complete && !raw.destroyed) return takeWhole(raw, limits, budget);
-  if (raw.destroyed) throw goneAway();
+  if (raw.destroyed) throw disconnected();
   return collect(raw, limits, budget);
 }
 
-function goneAway(): ApiError {
-  return new ApiError('parse_error', 'The client went away before the body was complete.');
+function disconnected(): ApiError {
+  return new ApiError('parse_error', 'The client disconnected before the body was complete.');
 }
 
 function takeWhole(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): Buffer {
@@ -98,18 +98,18 @@ function collect(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): 
       return undefined;
     };
     const onEnd = (): void => finish(refusal);
-    const onClose = (): void => finish(goneAway());
+    const onClose = (): void => finish(disconnected());
     const finish = (error: ApiError | undefined): void => {
       clearTimeout(total);
       clearTimeout(stall);
       raw.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      // A late error of the socket has nobody left to tell.
+      // A later error of the socket has no handler.
       raw.on('error', () => {});
       if (error === undefined) {
         return resolve(chunks.whole());
       }
       refuse(error);
-      // What ends with its connection is not read any more.
+      // The rest is not read if the connection closes anyway.
       if (error.headers['connection'] === 'close') raw.pause();
       return reject(error);
     };
@@ -123,7 +123,7 @@ interface Collector {
   clear(): void;
 }
 
-/** Copies each chunk into its place while it is in the processor's cache, where the sender says how many bytes there will be. */
+/** Collects chunks. With a declared length it copies each to its place while it is in the processor's cache. */
 function collector(declared: number, bytesMax: number): Collector {
   if (!(declared > 0 && declared <= bytesMax)) return listCollector();
   let whole: Buffer | undefined;
@@ -151,9 +151,9 @@ function listCollector(): Collector {
   };
 }
 
-/** 503: what this request needs in memory is more than there is room for now. */
+/** Creates the 503 error for a request that needs more memory than the budget has left. */
 export function noRoom(): ApiError {
-  return unavailable('Too many bodies are being received at once; try again.', 2);
+  return unavailable('Too many request bodies are being received; try again.', 2);
 }
 
 function tooLarge(limits: ReadLimits, headers: Readonly<Record<string, string>>): ApiError {

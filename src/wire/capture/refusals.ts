@@ -6,7 +6,7 @@ import type { Metrics } from '../../server/telemetry/metrics.ts';
 import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import type { Refusal } from '../batch/validate.ts';
 
-/** The events of a request that cannot be taken. A hostile body may hold half a million: only the first are listed. */
+/** Rejected events of a request. A hostile body may contain half a million, so only the first are listed. */
 export interface Rejections {
   readonly listed: RejectedEvent[];
   readonly byCode: Map<WarningType, number>;
@@ -25,7 +25,7 @@ export function reject(rejections: Rejections, root: ScannedBatch['root'], index
   rejections.listed.push({ index, code, detail, attr: placeOf(root, index, attr) });
 }
 
-/** `batch[3].distinct_id`, `[3].distinct_id`, `distinct_id`: where the field is in the body. */
+/** Returns the path of a field in the body: `batch[3].distinct_id`, `[3].distinct_id` or `distinct_id`. */
 function placeOf(root: ScannedBatch['root'], index: number, attr: string | null): string | null {
   if (root === 'single') return attr;
   const event = root === 'batch' ? `batch[${index}]` : `[${index}]`;
@@ -38,19 +38,19 @@ export function answerFor({ listed, total }: Rejections): CaptureAnswer {
   return total === listed.length ? answer : { ...answer, rejected_total: total };
 }
 
-/** Why nothing of a request was taken; lists the offending events. There is at least one, of `events` in the request. */
+/** Creates the error for a request of which nothing was accepted, with its rejected events: at least one of `events`. */
 export function requestRefused({ listed, byCode, total }: Rejections, events: number, strict: boolean): ApiError {
   const [first] = listed;
   const allTooLarge = byCode.get('event_too_large') === total;
   const code: ApiErrorCode = allTooLarge ? 'request_too_large' : errorCodeOf(first?.code ?? 'invalid_event');
-  const expected = strict ? 'only valid events, as Prefer: handling=strict asks' : 'at least one valid event';
-  const head = `expected ${expected}, got: ${total} of ${events} not valid, nothing was taken`;
+  const expected = strict ? 'only valid events, as Prefer: handling=strict requires' : 'at least one valid event';
+  const head = `expected ${expected}, got: ${total} of ${events} not valid, nothing was stored`;
   const prefix = allTooLarge ? 'maximum event size exceeded: ' : '';
   const reason = events === 1 ? String(first?.detail) : `${head}; the first: ${first?.attr}: ${first?.detail}`;
   return new ApiError(code, prefix + reason, { attr: first?.attr ?? null, errors: listed });
 }
 
-/** The headline is one of the API's errors, for clients that know only those. */
+/** Maps a warning to an error code of the API, for clients that know only those. */
 function errorCodeOf(warning: WarningType): ApiErrorCode {
   if (warning === 'missing_event_name' || warning === 'missing_distinct_id') return 'required';
   if (warning === 'event_name_too_long') return 'max_length';
@@ -59,8 +59,8 @@ function errorCodeOf(warning: WarningType): ApiErrorCode {
 }
 
 /**
- * The log keeps rejected events of a request that was taken; the pipeline makes dead letters of them and counts the
- * ingestion warnings. Here is what capture itself did not let through.
+ * Counts rejected events. The log keeps those of an accepted request, where the pipeline turns them into dead letters and
+ * ingestion warnings.
  */
 export function countRejected(metrics: Metrics, lane: Lane, byCode: ReadonlyMap<string, number>): void {
   for (const [reason, count] of byCode) {

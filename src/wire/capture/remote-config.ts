@@ -1,6 +1,6 @@
 /**
- * The keys that libraries read from their remote configuration; everything optional is off. The key `surveys` is left out:
- * whatever its value but null, the browser library goes to fetch its code for surveys.
+ * The keys that libraries read from their remote configuration, with everything optional off. The key `surveys` is omitted,
+ * because any value except null makes the browser library fetch its code for surveys.
  */
 export const remoteConfig = {
   supportedCompression: ['gzip', 'gzip-js'],
@@ -19,7 +19,7 @@ export const remoteConfig = {
   isAuthenticated: false,
 } as const;
 
-/** The same as a script for the project's pages. */
+/** Builds the script form of the configuration for a project's pages. */
 export function configScript(token: string): string {
   const text = (value: unknown): string => JSON.stringify(value).replaceAll('<', String.raw`\u003c`);
   return `(function (w) {

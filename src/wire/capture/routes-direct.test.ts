@@ -44,24 +44,27 @@ const cases: readonly (readonly [string, (token: string) => Sent])[] = [
     (token) => ({ path: '/batch/', body: JSON.stringify({ api_key: token, batch: [event] }), headers: json }),
   ],
   [
-    'gzip of a browser',
+    "a browser's gzip",
     (token) => ({
       path: '/e/?compression=gzip-js&_=1700000000000',
       body: gzipSync(JSON.stringify({ ...event, api_key: token })),
       headers: browser,
     }),
   ],
-  ['no content type', (token) => ({ path: '/capture', body: JSON.stringify({ ...event, api_key: token }) })],
+  [
+    'a body without content type',
+    (token) => ({ path: '/capture', body: JSON.stringify({ ...event, api_key: token }) }),
+  ],
   [
     'a beacon',
     (token) => ({ path: '/e/?beacon=1', body: JSON.stringify({ ...event, api_key: token }), headers: browser }),
   ],
   [
-    'one rejected event',
+    'a batch with a rejected event',
     (token) => ({ path: '/batch', body: JSON.stringify({ api_key: token, batch: [event, {}] }), headers: json }),
   ],
   [
-    'strict handling, refused',
+    'a refused batch with strict handling',
     (token) => ({
       path: '/batch',
       body: JSON.stringify({ api_key: token, batch: [event, {}] }),
@@ -69,7 +72,7 @@ const cases: readonly (readonly [string, (token: string) => Sent])[] = [
     }),
   ],
   [
-    'strict handling, taken',
+    'an accepted batch with strict handling',
     (token) => ({
       path: '/batch',
       body: JSON.stringify({ api_key: token, batch: [event] }),
@@ -78,13 +81,16 @@ const cases: readonly (readonly [string, (token: string) => Sent])[] = [
   ],
   ['an unknown key', () => ({ path: '/batch', body: JSON.stringify({ api_key: 'phc_no', batch: [event] }) })],
   ['no key', () => ({ path: '/e', body: JSON.stringify(event), headers: browser })],
-  ['no JSON', () => ({ path: '/e', body: 'nothing', headers: json })],
-  ['nothing', () => ({ path: '/e', body: '', headers: json })],
+  ['a body that is not JSON', () => ({ path: '/e', body: 'nothing', headers: json })],
+  ['an empty body', () => ({ path: '/e', body: '', headers: json })],
   ['a broken gzip', () => ({ path: '/e', body: gzipSync('{}').subarray(0, 20), headers: browser })],
-  ['an encoding nobody knows', () => ({ path: '/e', body: '{}', headers: { ...json, 'content-encoding': 'br' } })],
-  ['too much', () => ({ path: '/batch', body: `{"a":"${'x'.repeat(3000)}"}`, headers: browser })],
-  ['far too much', () => ({ path: '/batch', body: `{"a":"${'x'.repeat(5000)}"}`, headers: browser })],
-  ['too much once unpacked', () => ({ path: '/batch', body: gzipSync('x'.repeat(20_000)), headers: browser })],
+  ['an unsupported encoding', () => ({ path: '/e', body: '{}', headers: { ...json, 'content-encoding': 'br' } })],
+  ['a body that is too large', () => ({ path: '/batch', body: `{"a":"${'x'.repeat(3000)}"}`, headers: browser })],
+  ['a body that is far too large', () => ({ path: '/batch', body: `{"a":"${'x'.repeat(5000)}"}`, headers: browser })],
+  [
+    'a body that is too large when unpacked',
+    () => ({ path: '/batch', body: gzipSync('x'.repeat(20_000)), headers: browser }),
+  ],
   [
     'v1 without its headers',
     () => ({ path: '/i/v1/analytics/events', body: '{}', headers: { ...json, 'user-agent': 'a' } }),
@@ -103,7 +109,7 @@ const cases: readonly (readonly [string, (token: string) => Sent])[] = [
   ],
 ];
 
-describe('an answer is the same, given directly or through the framework:', () => {
+describe('a response is the same, sent directly or through the framework:', () => {
   it.each(cases)('%s', async (_name, make) => {
     const sent = make(capture.token);
     const before = capture.test.framed();
@@ -115,10 +121,10 @@ describe('an answer is the same, given directly or through the framework:', () =
   });
 });
 
-describe('what is unusual is left to the framework:', () => {
+describe('an unusual request is passed to the framework:', () => {
   it.each([
-    ['a content type that is none', { ...json, 'content-type': 'a b c' }],
-    ['a content type nobody sends', { ...json, 'content-type': 'image/png' }],
+    ['an invalid content type', { ...json, 'content-type': 'a b c' }],
+    ['an unexpected content type', { ...json, 'content-type': 'image/png' }],
   ])('%s', async (_name, headers) => {
     const sent = { path: '/e', body: JSON.stringify({ ...event, api_key: capture.token }), headers };
     const before = capture.test.framed();
@@ -127,7 +133,7 @@ describe('what is unusual is left to the framework:', () => {
   });
 });
 
-it('what is known of the sender, and what is counted, is the same', async () => {
+it('records the same sender and counts the same metrics either way', async () => {
   const counted = async () => {
     const values = await capture.metrics.values('millrace_http_requests_total');
     const found = values.find(({ labels }) => labels['route'] === '/e' && labels['status'] === '200');

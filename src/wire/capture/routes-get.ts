@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** A path that the pages of our users ask for, with the answer to their browsers' preflight. */
+/** Registers a GET route that browsers call from other origins, with the answer to their preflight. */
 export function get(
   app: FastifyInstance,
   url: string,

@@ -23,7 +23,7 @@ afterAll(async () => {
 const get = (url: string, headers: Record<string, string> = {}) => capture.test.inject({ url, headers });
 
 describe('the browser library', () => {
-  it.each(libraryScripts)('%s.js is what the package has', async (name) => {
+  it.each(libraryScripts)('%s.js is served as in the package', async (name) => {
     const answer = await get(`/static/${name}.js?v=1.2.3`, shop);
     expect([answer.statusCode, answer.rawPayload.equals(published(`${name}.js`))]).toEqual([200, true]);
     expect(answer.headers).toMatchObject({
@@ -37,7 +37,7 @@ describe('the browser library', () => {
   });
 
   it.each(['toolbar.js', 'module.js', 'array.d.ts', '..%2fpackage.json', 'array', 'constructor'])(
-    'no other file is served: %s',
+    'serves no other file: %s',
     async (name) => {
       for (const path of [`/static/${name}`, `/static/${version}/${name}`]) {
         const answer = await get(path, shop);
@@ -47,7 +47,7 @@ describe('the browser library', () => {
     },
   );
 
-  it('is sent compressed where the browser takes that', async () => {
+  it('is sent compressed if the browser accepts it', async () => {
     const url = '/static/array.js';
     const br = await get(url, { 'accept-encoding': 'gzip, deflate, br, zstd' });
     expect(br.headers['content-encoding']).toBe('br');
@@ -57,7 +57,7 @@ describe('the browser library', () => {
     expect(br.rawPayload.length).toBeLessThan(published('array.js').length / 3);
   });
 
-  it('answers HEAD with the same headers, and 304 to whoever has it already', async () => {
+  it('answers HEAD with the same headers, and 304 if the client has the file', async () => {
     const first = await get('/static/array.js');
     const etag = String(first.headers['etag']);
     const head = await capture.test.inject({ method: 'HEAD', url: '/static/array.js' });
@@ -68,7 +68,7 @@ describe('the browser library', () => {
     expect(again.headers['access-control-allow-origin']).toBe(shop.origin);
   });
 
-  it('keeps what is asked for by its version, which no other version is given for', async () => {
+  it('is immutable under its version, and 404 under any other version', async () => {
     const answer = await get(`/static/${version}/surveys.js`);
     expect(answer.rawPayload.equals(published('surveys.js'))).toBe(true);
     expect(answer.headers['cache-control']).toBe('public, max-age=31536000, immutable');
@@ -76,14 +76,14 @@ describe('the browser library', () => {
     expect([other.statusCode, other.json().detail]).toEqual([404, expect.stringContaining(version) as string]);
   });
 
-  it('is given to a snippet that is pinned to its major version, and to none that is pinned to another', async () => {
+  it('is served to snippets pinned to its major version and to no other', async () => {
     const answer = await get(`/static/${version.split('.')[0]}/array.js`);
     expect(answer.rawPayload.equals(published('array.js'))).toBe(true);
     expect(answer.headers['cache-control']).toBe('public, max-age=3600');
     expect((await get('/static/2/array.js')).statusCode).toBe(404);
   });
 
-  it('is found under the key of a project, too, and not under one that nobody has', async () => {
+  it('is also served under a project key, and not under an unknown one', async () => {
     const answer = await get(`/array/${token}/array.js`);
     expect([answer.statusCode, answer.rawPayload.equals(published('array.js'))]).toEqual([200, true]);
     expect((await get('/array/phc_x/array.js')).statusCode).toBe(404);

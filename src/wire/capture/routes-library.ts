@@ -12,14 +12,14 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 
 type Params = Readonly<Record<'token' | 'version' | 'file', string>>;
 
-// A page may ask from any origin, or without telling it: caches keep the answers apart.
+// Pages of any origin may request these files, with or without an Origin header; `vary` keeps caches from mixing the responses.
 const forAnHour = { 'cache-control': 'public, max-age=3600', vary: 'origin, accept-encoding' };
 const forEver = { ...forAnHour, 'cache-control': 'public, max-age=31536000, immutable' };
 const forMinutes = { 'cache-control': 'public, max-age=300', vary: 'origin' };
 
 /**
- * What the HTML snippet loads: the browser library, its parts, and the configuration of a project. What belongs to a project
- * is 404 for a key that nobody has.
+ * Serves what the HTML snippet loads: the browser library, its parts and the configuration of a project. Paths that contain an
+ * unknown project key answer 404.
  */
 export function registerLibrary(app: FastifyInstance, { projects }: Pick<CaptureDeps, 'projects'>): void {
   const library = openBrowserLibrary();
@@ -31,18 +31,18 @@ export function registerLibrary(app: FastifyInstance, { projects }: Pick<Capture
     // Snippets may be pinned to a major version.
     if (version === library.version.split('.')[0]) return sendScript(library, file, request, reply, forAnHour);
     if (version !== library.version)
-      throw new ApiError('not_found', `The browser library that is served here has version ${library.version}.`);
+      throw new ApiError('not_found', `expected version ${library.version} of the browser library, got: ${version}`);
     return sendScript(library, file, request, reply, forEver);
   });
-  // Some snippets ask for the library by the project's key. It fetches its configuration itself.
+  // Some snippets load the library under the project key. It fetches its configuration itself.
   get(app, '/array/:token/array.js', async (request, reply) => {
-    await knownOr404(projects, (request.params as Params).token);
+    await requireProject(projects, (request.params as Params).token);
     return sendScript(library, 'array.js', request, reply, forAnHour);
   });
   const configOf = (path: string, type: string, body: (token: string) => unknown): void =>
     get(app, path, async (request, reply) => {
       const { token } = request.params as Params;
-      await knownOr404(projects, token);
+      await requireProject(projects, token);
       return reply.headers(forMinutes).type(type).send(body(token));
     });
   for (const url of slashed('/array/:token/config')) {
@@ -63,7 +63,7 @@ async function sendScript(
   return sendFile(request, reply, file, { ...headers, 'x-content-type-options': 'nosniff' });
 }
 
-async function knownOr404(projects: CaptureDeps['projects'], token: string): Promise<void> {
+async function requireProject(projects: CaptureDeps['projects'], token: string): Promise<void> {
   try {
     await projects.projectOf(token);
   } catch (error) {
@@ -73,8 +73,8 @@ async function knownOr404(projects: CaptureDeps['projects'], token: string): Pro
 }
 
 /**
- * The scripts of the browser library that a page may ask for: what the HTML snippet names, and what the library fetches when
- * a page turns on more than the usual. No file of the package but these can be had.
+ * The scripts of the browser library that a page may load: those that the HTML snippet names and those that the library fetches
+ * for optional features. No other file of the package is served.
  */
 export const libraryScripts = [
   'array',
@@ -105,13 +105,13 @@ export const libraryScripts = [
 ] as const;
 
 interface BrowserLibrary {
-  /** As the library names itself, such as `1.434.18`. */
+  /** Version of the npm package, such as `1.434.18`. */
   readonly version: string;
   /** By name, such as `array.js` and `array.js.map`. */
   readonly files: ReadonlyMap<string, ServedFile>;
 }
 
-/** The browser library as its npm package has it; its files are read when they are first asked for, and kept. */
+/** Opens the browser library of the npm package. Its files are read at their first request and kept in memory. */
 function openBrowserLibrary(): BrowserLibrary {
   const installed = createRequire(import.meta.url);
   const { version } = installed('posthog-js/package.json') as { readonly version: string };
@@ -131,7 +131,7 @@ function describeFile(path: string): ServedFile {
       try {
         return await bytes;
       } catch (error) {
-        // What failed once may be readable the next time.
+        // A failed read may succeed the next time.
         made.delete(encoding);
         throw error;
       }
@@ -139,7 +139,7 @@ function describeFile(path: string): ServedFile {
   };
 }
 
-/** Compressed once and sent often, but the first client waits for it: the last few percent would take a second. */
+/** Compressed once and sent often, but the first client waits: the last few percent would take a second. */
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 async function encode(path: string, encoding: Encoding | undefined): Promise<Buffer> {

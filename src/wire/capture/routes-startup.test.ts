@@ -14,8 +14,8 @@ afterAll(async () => {
 const post = (url: string, payload: string) =>
   capture.test.inject({ method: 'POST', url, payload, headers: { 'content-type': 'application/json' } });
 
-describe('start-up calls of client libraries', () => {
-  it.each(['/flags/?v=2', '/flags', '/decide/?v=3'])('%s answers that there are no flags', async (path) => {
+describe('startup calls of client libraries', () => {
+  it.each(['/flags/?v=2', '/flags', '/decide/?v=3'])('%s answers without flags', async (path) => {
     const answer = await post(path, JSON.stringify({ token, distinct_id: 'u' }));
     expect(answer.statusCode).toBe(200);
     expect(answer.json()).toMatchObject({ flags: {}, errorsWhileComputingFlags: false, requestId: expect.any(String) });
@@ -43,7 +43,7 @@ describe('start-up calls of client libraries', () => {
     ['/api/early_access_features/', { earlyAccessFeatures: [] }],
     ['/api/product_tours/', { product_tours: [] }],
     ['/api/web_experiments/', { experiments: [] }],
-  ])('answers %s with none', async (path, none) => {
+  ])('answers %s with an empty list', async (path, none) => {
     const answer = await capture.test.inject({ url: `${path}?token=${token}` });
     expect([answer.statusCode, answer.json()]).toEqual([200, none]);
     expect((await capture.test.inject({ url: `${path}?token=phc_x` })).statusCode).toBe(401);
@@ -73,7 +73,7 @@ describe('start-up calls of client libraries', () => {
     '/array/phc_x/array.js',
     '/api/conversations/v1/widget/tickets?token=phc_x',
     '/array/phc_x/config',
-  ])('lets a page see that there is no %s', async (url) => {
+  ])('lets a page read the 404 of %s', async (url) => {
     const answer = await capture.test.inject({ url, headers: { origin: 'https://shop.example' } });
     expect([answer.statusCode, answer.headers['access-control-allow-origin']]).toEqual([404, 'https://shop.example']);
   });

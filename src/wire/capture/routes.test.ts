@@ -29,7 +29,7 @@ const post = (path: string, payload: string | Buffer, headers: Record<string, st
   });
 const batchOf = (events: readonly unknown[], more: object = {}): string =>
   JSON.stringify({ api_key: token, batch: events, ...more });
-/** Events that the log gained in this test. */
+/** Returns the events appended to the log in this test. */
 async function taken(): Promise<unknown[]> {
   const records = (await capture.records()).length - seen;
   return records === 0 ? [] : (await capture.events()).slice(-1);
@@ -39,7 +39,7 @@ describe('paths', () => {
   const known = ['/batch', '/i/v0/e', '/e', '/track', '/engage', '/capture', '/i/v0/ai/batch'];
   const paths = known.flatMap((path) => [path, `${path}/`]);
   it.each(paths)(
-    'POST %s takes a batch, an array and a single event with exactly 200 and {"status":"Ok"}',
+    'POST %s accepts a batch, an array and a single event with exactly 200 and {"status":"Ok"}',
     async (path) => {
       const bodies = [
         batchOf([event]),
@@ -55,7 +55,7 @@ describe('paths', () => {
     },
   );
 
-  it.each(paths)('GET %s takes events in data=, OPTIONS answers the preflight, PUT is 405', async (path) => {
+  it.each(paths)('GET %s accepts events in data=, OPTIONS answers the preflight, PUT is 405', async (path) => {
     const data = Buffer.from(JSON.stringify({ ...event, api_key: token })).toString('base64');
     expect((await capture.test.inject({ url: `${path}?data=${encodeURIComponent(data)}` })).statusCode).toBe(200);
     const headers = { origin: 'https://shop.example', 'access-control-request-headers': 'content-type,x-a' };
@@ -70,7 +70,7 @@ describe('paths', () => {
     expect([put.statusCode, put.headers['allow']]).toEqual([405, 'GET, HEAD, POST, OPTIONS']);
   });
 
-  it.each(paths)('HEAD %s answers a probe and takes no event', async (path) => {
+  it.each(paths)('HEAD %s answers a probe and accepts no event', async (path) => {
     const data = Buffer.from(JSON.stringify({ ...event, api_key: token })).toString('base64');
     for (const url of [path, `${path}?data=${encodeURIComponent(data)}`]) {
       const answer = await capture.test.inject({ method: 'HEAD', url });
@@ -79,19 +79,19 @@ describe('paths', () => {
     expect(await taken()).toEqual([]);
   });
 
-  it('lets a page read an error: CORS headers are there too', async () => {
+  it('sends CORS headers with errors, so that a page can read them', async () => {
     const answer = await post('/batch/', 'no json', { origin: 'https://shop.example' });
     expect(answer.statusCode).toBe(400);
     expect(answer.headers['access-control-allow-origin']).toBe('https://shop.example');
   });
 
-  it('answers recordings with a sentence that says what to do', async () => {
+  it('answers recordings with what to do', async () => {
     const answer = await post('/s/', '{}');
     expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found']);
     expect(answer.json().detail).toContain('disable_session_recording');
   });
 
-  it('answers beacon=1 with 204 and nothing', async () => {
+  it('answers beacon=1 with 204 and no body', async () => {
     const answer = await post('/e/?beacon=1', batchOf([event]));
     expect([answer.statusCode, answer.body]).toEqual([204, '']);
   });
@@ -111,7 +111,7 @@ describe('bodies', () => {
     ['a wrong hint about gzip', '/e/?compression=gzip', json, plain],
     ['base64', '/e/', () => b64(json()), plain],
     ['base64 in a form', '/e/', () => `data=${encodeURIComponent(b64(json()))}&compression=base64`, form],
-    ['base64 in a form that escapes nothing', '/e/', () => `data=${b64(json())}`, form],
+    ['unescaped base64 in a form', '/e/', () => `data=${b64(json())}`, form],
     [
       'gzip in base64 in a form',
       '/e/',
@@ -127,16 +127,16 @@ describe('bodies', () => {
       () => `compression=lz-string&data=${encodeURIComponent(lz.compressToBase64(json().toString()))}`,
       form,
     ],
-    ['JSON that calls itself a form', '/batch/', json, form],
-    ['white space around', '/batch/', () => ` \r\n\t${json().toString()}\n`, {}],
+    ['JSON declared as a form', '/batch/', json, form],
+    ['JSON surrounded by white space', '/batch/', () => ` \r\n\t${json().toString()}\n`, {}],
   ];
-  it.each(cases)('takes %s', async (_name, path, body, headers) => {
+  it.each(cases)('accepts %s', async (_name, path, body, headers) => {
     const answer = await post(path, body(), headers);
     expect([answer.statusCode, answer.body]).toEqual([200, '{"status":"Ok"}']);
     expect(await taken()).toEqual([event]);
   });
 
-  it('keeps gzip of JSON as received, and anything else as JSON', async () => {
+  it('keeps gzip of JSON as received, and every other form as JSON', async () => {
     const packed = gzipSync(json());
     await post('/batch/', packed);
     await post('/e/', b64(packed));
@@ -147,7 +147,7 @@ describe('bodies', () => {
     expect(Buffer.from(second?.body ?? []).equals(json())).toBe(true);
   });
 
-  it('lets a non-empty data= of the query stand for the body, with pluses that became spaces', async () => {
+  it('reads a non-empty data= of the query instead of the body, with pluses that became spaces', async () => {
     const text = JSON.stringify({ ...event, api_key: token, properties: { x: '>>>???' } });
     const data = Buffer.from(text).toString('base64').replaceAll('+', ' ');
     const answer = await post(`/e/?data=${encodeURIComponent(data)}`, 'ignored');
@@ -165,10 +165,10 @@ describe('bodies that cannot be read', () => {
     status: number,
     detail: string,
   ][] = [
-    ['nothing', '', {}, 400, 'expected a body or "data" in the query, got: neither'],
-    ['JSON that is cut off', '{"batch":[', {}, 400, 'failed to parse request: expected'],
+    ['an empty body', '', {}, 400, 'expected a body or "data" in the query, got: neither'],
+    ['truncated JSON', '{"batch":[', {}, 400, 'failed to parse request: expected'],
     ['a number', '5', {}, 400, 'failed to parse request: expected a batch object'],
-    ['gzip cut off', damaged((bytes) => bytes.subarray(0, -6)), {}, 400, 'invalid GZIP data: unexpected end'],
+    ['truncated gzip', damaged((bytes) => bytes.subarray(0, -6)), {}, 400, 'invalid GZIP data: unexpected end'],
     [
       'gzip with a wrong checksum',
       damaged((bytes) => Buffer.concat([bytes.subarray(0, -8), Buffer.alloc(4), bytes.subarray(-4)])),
@@ -177,26 +177,26 @@ describe('bodies that cannot be read', () => {
       'invalid GZIP data: incorrect data check',
     ],
     [
-      'gzip that lies about its size',
+      'gzip with a false size',
       damaged((bytes) => Buffer.concat([bytes.subarray(0, -4), Buffer.from([255, 255, 255, 255])])),
       {},
       400,
       'invalid GZIP data: incorrect length',
     ],
     [
-      'gzip with something behind',
+      'gzip with trailing text',
       damaged((bytes) => Buffer.concat([bytes, Buffer.from('zz')])),
       {},
       400,
       'invalid GZIP data',
     ],
-    ['gzip with zeros behind', damaged((bytes) => Buffer.concat([bytes, Buffer.alloc(8)])), {}, 400, '8 more bytes'],
-    ['gzip named but not sent', 'hello', { 'content-encoding': 'gzip' }, 400, 'invalid GZIP data'],
-    ['an encoding that is not taken', 'hello', { 'content-encoding': 'br' }, 415, 'got: br'],
+    ['gzip with trailing zeros', damaged((bytes) => Buffer.concat([bytes, Buffer.alloc(8)])), {}, 400, '8 more bytes'],
+    ['declared gzip that is not gzip', 'hello', { 'content-encoding': 'gzip' }, 400, 'invalid GZIP data'],
+    ['an unsupported encoding', 'hello', { 'content-encoding': 'br' }, 415, 'got: br'],
     ['a form without data', 'compression=gzip', form, 400, 'expected "data" in the form'],
-    ['something in a form', 'hello=1', form, 400, 'expected form data in POST request payload'],
+    ['a form with another field', 'hello=1', form, 400, 'expected form data in POST request payload'],
     ['invalid UTF-8', Buffer.from('[{"event":"\xff"}]', 'latin1'), {}, 400, 'UTF-8'],
-    ['a JSON text', '"[]"', {}, 400, 'not JSON inside a string'],
+    ['a JSON string', '"[]"', {}, 400, 'not JSON inside a string'],
   ];
   it.each(refusals)('refuses %s', async (_name, body, headers, status, detail) => {
     const answer = await post('/batch/', body, headers);
@@ -241,7 +241,7 @@ describe('project keys', () => {
       'API key is not valid: too_long',
     ],
     [
-      'a key with umlauts',
+      'a key that is not ASCII',
       () => withToken({ token: 'phc_ä' }),
       'authentication_failed',
       'API key is not valid: not_ascii',
@@ -254,7 +254,7 @@ describe('project keys', () => {
     ],
     ['a key with NUL', () => withToken({ token: 'a\0b' }), 'authentication_failed', 'API key is not valid: null_byte'],
     ['a number', () => withToken({ token: 5 }), 'authentication_failed', 'project API key'],
-  ])('refuses %s with 401, never showing the key', async (_name, body, code, detail) => {
+  ])('refuses %s with 401 and never repeats the key', async (_name, body, code, detail) => {
     const answer = await post('/e/', body());
     expect([answer.statusCode, answer.json().code]).toEqual([401, code]);
     expect(answer.json().detail).toContain(detail);
@@ -270,32 +270,32 @@ describe('events that are not valid', () => {
     ['no name', { distinct_id: 'u' }, 'missing_event_name', '.event'],
     ['an empty name', { ...event, event: '' }, 'missing_event_name', '.event'],
     ['a null name', { ...event, event: null }, 'missing_event_name', '.event'],
-    ['a number for a name', { ...event, event: 5 }, 'invalid_event_name', '.event'],
+    ['a numeric name', { ...event, event: 5 }, 'invalid_event_name', '.event'],
     ['a long name', { ...event, event: 'é'.repeat(201) }, 'event_name_too_long', '.event'],
     ['no distinct_id', { event: 'a' }, 'missing_distinct_id', '.distinct_id'],
     ['a null distinct_id', { event: 'a', distinct_id: null }, 'missing_distinct_id', '.distinct_id'],
     ['an empty distinct_id', { event: 'a', distinct_id: '' }, 'missing_distinct_id', '.distinct_id'],
     ['a blank distinct_id', { event: 'a', distinct_id: ' \t\u00a0' }, 'missing_distinct_id', '.distinct_id'],
-    ['a uuid that is none', { ...event, uuid: 'x' }, 'invalid_event_uuid', '.uuid'],
-    ['a number for a uuid', { ...event, uuid: 7 }, 'invalid_event_uuid', '.uuid'],
-    ['a uuid one digit short', { ...event, uuid: uuid.slice(1) }, 'invalid_event_uuid', '.uuid'],
-    ['an array for properties', { ...event, properties: [1] }, 'malformed_event_properties', '.properties'],
-    ['a text for $set', { ...event, $set: 'x' }, 'malformed_event_properties', '.$set'],
-    ['a number for $set_once', { ...event, $set_once: 1 }, 'malformed_event_properties', '.$set_once'],
-    ['a text for offset', { ...event, offset: '5' }, 'invalid_event_offset', '.offset'],
+    ['an invalid uuid', { ...event, uuid: 'x' }, 'invalid_event_uuid', '.uuid'],
+    ['a numeric uuid', { ...event, uuid: 7 }, 'invalid_event_uuid', '.uuid'],
+    ['a uuid with a missing digit', { ...event, uuid: uuid.slice(1) }, 'invalid_event_uuid', '.uuid'],
+    ['properties that are an array', { ...event, properties: [1] }, 'malformed_event_properties', '.properties'],
+    ['$set that is a string', { ...event, $set: 'x' }, 'malformed_event_properties', '.$set'],
+    ['$set_once that is a number', { ...event, $set_once: 1 }, 'malformed_event_properties', '.$set_once'],
+    ['an offset that is a string', { ...event, offset: '5' }, 'invalid_event_offset', '.offset'],
     [
-      'a text for $cookieless_mode',
+      '$cookieless_mode that is a string',
       { ...event, properties: { $cookieless_mode: 'yes' } },
       'invalid_cookieless_mode',
       '.properties.$cookieless_mode',
     ],
     ['null', null, 'invalid_event', ''],
-    ['a text', 'x', 'invalid_event', ''],
-    ['too deep', { ...event, properties: { deep } }, 'event_too_deep', ''],
-    ['too large', { ...event, properties: { x: 'y'.repeat(1_000_000) } }, 'event_too_large', ''],
+    ['a string', 'x', 'invalid_event', ''],
+    ['an event that is too deep', { ...event, properties: { deep } }, 'event_too_deep', ''],
+    ['an event that is too large', { ...event, properties: { x: 'y'.repeat(1_000_000) } }, 'event_too_large', ''],
   ];
 
-  it.each(cases)('%s does not cost the others', async (_name, bad, code, attr) => {
+  it.each(cases)('one bad event is rejected alone: %s', async (_name, bad, code, attr) => {
     const answer = await post('/batch/', batchOf([event, bad, event]));
     expect(answer.statusCode).toBe(200);
     expect(answer.json()).toEqual({
@@ -305,7 +305,7 @@ describe('events that are not valid', () => {
     expect((await capture.records()).at(-1)?.header.events).toBe(2);
   });
 
-  it.each(cases)('%s alone is refused, and nothing is taken', async (_name, bad, code, attr) => {
+  it.each(cases)('a request with only a bad event is refused: %s', async (_name, bad, code, attr) => {
     const answer = await post('/batch/', batchOf([bad]));
     const tooLarge = code === 'event_too_large';
     expect(answer.statusCode).toBe(tooLarge ? 413 : 400);
@@ -313,7 +313,7 @@ describe('events that are not valid', () => {
       attr: `batch[0]${attr}`,
       code: expect.any(String),
       type: expect.any(String),
-      // As in `rejected` of an answer 200, even when it is the only one.
+      // The same form as `rejected` of a 200 response.
       errors: [{ index: 0, code, attr: `batch[0]${attr}`, detail: expect.any(String) }],
     });
     expect(Object.hasOwn(apiErrors, answer.json().code)).toBe(true);
@@ -332,21 +332,18 @@ describe('events that are not valid', () => {
     ['a uuid without dashes', { ...event, uuid: uuid.replaceAll('-', '') }],
     ['a uuid in braces', { ...event, uuid: `{${uuid}}` }],
     ['a uuid as urn, with white space', { ...event, uuid: `\turn:uuid:${uuid} ` }],
-    [
-      'null for what may be absent',
-      { ...event, uuid: null, offset: null, $set: null, $set_once: null, timestamp: null },
-    ],
-    ['a timestamp that is none', { ...event, timestamp: 'not a date' }],
+    ['null for optional fields', { ...event, uuid: null, offset: null, $set: null, $set_once: null, timestamp: null }],
+    ['an invalid timestamp', { ...event, timestamp: 'not a date' }],
     ['a number as timestamp', { ...event, timestamp: 1_700_000_000 }],
     ['a name of 200 characters', { ...event, event: 'é'.repeat(200) }],
-    ['fields nobody knows', { ...event, type: 'capture', library: 'x', context: {} }],
+    ['unknown fields', { ...event, type: 'capture', library: 'x', context: {} }],
     ['a null cookieless mode', { ...event, properties: { $cookieless_mode: null } }],
-  ])('takes %s', async (_name, good) => {
+  ])('accepts %s', async (_name, good) => {
     const answer = await post('/batch/', batchOf([good]));
     expect([answer.statusCode, answer.body]).toEqual([200, '{"status":"Ok"}']);
   });
 
-  it('lists every offending event when none is good', async () => {
+  it('lists every rejected event if none is valid', async () => {
     const answer = await post('/batch/', batchOf([{ event: 'a' }, { distinct_id: 'u' }]));
     expect(answer.statusCode).toBe(400);
     expect(answer.json()).toMatchObject({
@@ -361,7 +358,7 @@ describe('events that are not valid', () => {
     });
   });
 
-  it('lists the first thousand of many, and says how many there are', async () => {
+  it('lists the first thousand rejected events and their total', async () => {
     const many = Array.from({ length: 1500 }, () => ({ event: 'a' }));
     const taken = await post('/batch/', batchOf([event, ...many]));
     expect([taken.statusCode, taken.json().rejected.length, taken.json().rejected_total]).toEqual([200, 1000, 1500]);
@@ -370,7 +367,7 @@ describe('events that are not valid', () => {
     expect(refused.json().detail).toContain('1500 of 1500 not valid');
   });
 
-  it('takes nothing under Prefer: handling=strict when one is bad', async () => {
+  it('stores nothing under Prefer: handling=strict if one event is bad', async () => {
     const answer = await post('/batch/', batchOf([event, { event: 'a' }]), { prefer: 'handling=strict' });
     expect([answer.statusCode, answer.json().attr]).toEqual([400, 'batch[1].distinct_id']);
     expect(answer.json().errors).toMatchObject([{ index: 1, code: 'missing_distinct_id' }]);
@@ -379,7 +376,7 @@ describe('events that are not valid', () => {
     expect([good.statusCode, good.headers['preference-applied']]).toEqual([200, 'handling=strict']);
   });
 
-  it('says where the event is: in an array by index, alone by its field', async () => {
+  it('locates a rejected event by index in an array and by field alone', async () => {
     const array = await post('/e/', JSON.stringify([{ ...event, token }, { event: 'a' }]));
     expect(array.json().rejected).toMatchObject([{ index: 1, attr: '[1].distinct_id' }]);
     const single = await post('/e/', JSON.stringify({ event: 'a', token }));
@@ -388,10 +385,10 @@ describe('events that are not valid', () => {
 
   it.each([['[]'], ['{"batch":[],"api_key":"phc_x"}']])('refuses %s: no event', async (body) => {
     const answer = await post('/batch/', body);
-    expect([answer.statusCode, answer.json().detail]).toEqual([400, 'request holds no event']);
+    expect([answer.statusCode, answer.json().detail]).toEqual([400, 'expected at least one event, got: none']);
   });
 
-  it('refuses an object without a name outside /engage, and makes it $identify there', async () => {
+  it('refuses an object without a name, except at /engage, where it becomes $identify', async () => {
     const body = JSON.stringify({ distinct_id: 'u', $set: { plan: 'pro' }, token });
     const refused = await post('/e/', body);
     expect([refused.statusCode, refused.json().detail]).toEqual([
@@ -409,12 +406,12 @@ describe('events that are not valid', () => {
     ['properties, with space', { properties: '[ ]' }],
     ['$set', { $set: [] }],
     ['$set_once', { $set_once: [] }],
-  ])('takes [] for an empty map, as PHP writes it, in %s', async (_name, more) => {
+  ])('accepts [] as an empty map, as PHP writes it, in %s', async (_name, more) => {
     const body = batchOf([{ ...event, ...more }, event]).replace('"[ ]"', '[ \n ]');
     expect((await post('/batch/', body)).body).toBe('{"status":"Ok"}');
   });
 
-  it('filters $performance_event, alone and among others', async () => {
+  it('drops $performance_event, alone and among others', async () => {
     const noise = { event: '$performance_event', distinct_id: 'u' };
     expect((await post('/e/', batchOf([noise]))).body).toBe('{"status":"Ok"}');
     expect(await taken()).toEqual([]);
@@ -425,18 +422,18 @@ describe('events that are not valid', () => {
   });
 });
 
-describe('what goes into the log', () => {
+describe('what is written to the log', () => {
   it.each([
     ['the body', '/batch/', { sent_at: '2026-11-20T09:59:50.5Z' }, Date.parse('2026-11-20T09:59:50.5Z')],
     ['the query', `/batch/?_=${Date.parse('2026-11-20T09:59:50Z')}`, {}, Date.parse('2026-11-20T09:59:50Z')],
-    ['nowhere: seconds are not milliseconds', '/batch/?_=1795167590', {}, undefined],
-    ['nowhere: it cannot be read', '/batch/', { sent_at: 'soon' }, undefined],
-  ])('takes sent_at from %s', async (_place, path, more, expected) => {
+    ['nowhere if it is in seconds', '/batch/?_=1795167590', {}, undefined],
+    ['nowhere if it cannot be parsed', '/batch/', { sent_at: 'soon' }, undefined],
+  ])('reads sent_at from %s', async (_place, path, more, expected) => {
     expect((await post(path, batchOf([event], more))).statusCode).toBe(200);
     expect((await capture.records()).at(-1)?.header.sentAt).toBe(expected);
   });
 
-  it('names project, arrival, sender and request', async () => {
+  it('contains project, time of receipt, sender and request id', async () => {
     await post('/batch/', batchOf([event, event]), { 'x-request-id': 'req-1' });
     expect((await capture.records()).at(-1)?.header).toMatchObject({
       projectId: capture.test.project.id,
@@ -447,7 +444,7 @@ describe('what goes into the log', () => {
     });
   });
 
-  it('sends history to its own lane, by the flag of a batch root only', async () => {
+  it('sends history to its own lane only by the flag in the batch root', async () => {
     const old = { ...event, timestamp: '2020-01-01T00:00:00Z' };
     expect((await post('/batch/', batchOf([old], { historical_migration: true }))).statusCode).toBe(200);
     expect((await capture.events('historical')).at(-1)).toEqual(old);
@@ -464,7 +461,7 @@ describe('what goes into the log', () => {
     },
   );
 
-  it('keeps hostile keys and texts byte for byte', async () => {
+  it('keeps hostile keys and strings byte for byte', async () => {
     const body = `{"api_key":"${token}","batch":[{"event":"a","distinct_id":"u","properties":{"__proto__":{"x":1},"constructor":{"prototype":{"y":1}},"n":12345678901234567890,"e":1e999,"s":"\\ud800\\u0000","t":"\\n\\nTRUNCATE TABLE events"}}]}`;
     expect((await post('/batch/', body)).statusCode).toBe(200);
     expect(Buffer.from((await capture.records()).at(-1)?.body ?? []).toString()).toBe(body);

@@ -30,17 +30,17 @@ export interface CaptureRouteDeps extends Omit<CaptureDeps, 'gunzip'> {
   readonly log: Log;
 }
 
-/** Bodies in memory at once, as a multiple of the largest one. */
+/** Memory for bodies, as a multiple of the largest body. */
 const bodiesInMemory = 16;
 
 /**
- * Serves everything that client libraries send events to, and the answers they want at start-up. Bodies are read from the
- * raw stream: the scope must have no body parser of its own. Errors are thrown as ApiError for the server to answer.
+ * Serves every path that client libraries send events to, and the requests they make at startup. Bodies are read from the raw
+ * stream, so the scope must not have its own body parser. Errors are thrown as ApiError for the server to answer.
  */
 export function registerCapture(app: FastifyInstance, given: CaptureRouteDeps): void {
   const deps = { ...given, gunzip: createGunzipper(), inflate: createEncodingInflater() };
   const budget = createBodyBudget(memoryFor(deps.settings));
-  // Leaves every body unread for the handlers below.
+  // Leaves bodies unread for the handlers below.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.addHook('onRequest', (request, reply, done) => {
     allowOrigin(request, reply);
@@ -51,13 +51,13 @@ export function registerCapture(app: FastifyInstance, given: CaptureRouteDeps): 
     request.url.startsWith(captureV1Path) ? captureV1(deps, budget, request, also) : capture(deps, budget, request);
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const also = {};
-    // A reply that is returned is waited for.
+    // Fastify waits for a returned reply.
     const { status, headers, body } = await handle(request, also).finally(() => void reply.headers(also));
     return reply.code(status).headers(headers).send(body);
   };
   for (const url of paths) {
     const isV1 = url.startsWith(captureV1Path);
-    // A probe takes no event, whatever its query holds.
+    // A probe stores no event, even with `data=` in its query.
     if (!isV1) app.head(url, async (_request, reply) => reply.send());
     app.route({ method: isV1 ? ['POST'] : ['GET', 'POST'], url, handler });
     answerOptions(app, url, isV1 ? ['POST'] : ['GET', 'HEAD', 'POST']);
@@ -68,7 +68,7 @@ export function registerCapture(app: FastifyInstance, given: CaptureRouteDeps): 
   registerLibrary(app, deps);
 }
 
-/** Bodies that a route reads itself have no type that matters; others than these go the long way, where odd ones are refused. */
+/** Content types answered directly. Routes ignore the type; Fastify refuses invalid ones among the rest. */
 const usualTypes = new Set([
   undefined,
   'application/json',
@@ -81,7 +81,7 @@ const usualTypes = new Set([
   'text/plain;charset=UTF-8',
 ]);
 
-/** POST requests as client libraries send them. */
+/** Finds the route of a POST request as client libraries send it. */
 function findCapture(paths: readonly string[], handle: DirectRoute['handle']): DirectDeps['find'] {
   const handleWithOrigin: DirectRoute['handle'] = (request, also) => {
     Object.assign(also, originHeaders(request.headers));
@@ -94,7 +94,7 @@ function findCapture(paths: readonly string[], handle: DirectRoute['handle']): D
     method === 'POST' && usualTypes.has(headers['content-type']) ? routes.get(path) : undefined;
 }
 
-/** Bytes that requests may keep in memory together; one of the largest kind always fits. */
+/** Returns the bytes that requests may keep in memory together; the largest one always fits. */
 function memoryFor({ captureBodyBytesMax, captureInflatedBytesMax }: Settings): number {
   return Math.max(bodiesInMemory * captureBodyBytesMax, 2 * (captureBodyBytesMax + captureInflatedBytesMax));
 }
@@ -163,17 +163,17 @@ async function captureV1(
 }
 
 /**
- * The sender's address without the port that some proxies add to IPv4, and without the IPv6 wrapping of one. To be asked
- * before the body is awaited: a connection that was reset since has none, unless it was asked before.
+ * Returns the sender's address without the port that some proxies add to IPv4, and without the IPv6 wrapping of an IPv4
+ * address. Call it before awaiting the body: a connection that has been reset no longer has an address.
  */
 function senderOf({ ip }: DirectRequest): string | undefined {
-  // Fastify's type knows nothing of closed connections.
+  // Fastify's type ignores closed connections.
   const address = (ip as string | undefined) ?? '';
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
   return plain === '' ? undefined : plain;
 }
 
-/** Answers the preflight of a path, and 405 to what it does not take. */
+/** Answers the preflight of a path, and 405 to other methods. */
 function answerOptions(app: FastifyInstance, url: string, taken: readonly string[]): void {
   app.options(url, async (_request, reply) =>
     reply.header('allow', [...taken, 'OPTIONS'].join(', ')).send({ status: 'Ok' }),
@@ -190,7 +190,7 @@ function registerRecordings(app: FastifyInstance): void {
       handler: async () => {
         throw new ApiError(
           'not_found',
-          'Session recordings are not taken by this service; switch them off in the client library (disable_session_recording).',
+          'This service does not accept session recordings; disable them in the client library (disable_session_recording).',
         );
       },
     });
@@ -198,8 +198,8 @@ function registerRecordings(app: FastifyInstance): void {
 }
 
 /**
- * What client libraries ask for when they start: enough to let them go on and send events. Feature flags, surveys and
- * recordings are not this service's work, so every answer says that there are none.
+ * Answers what client libraries request at startup, so that they continue and send events. This service has no feature flags,
+ * surveys or recordings, so every answer is empty.
  */
 function registerStartup(app: FastifyInstance, deps: CaptureDeps, budget: BodyBudget): void {
   for (const url of flagsPaths.flatMap(slashed)) {
@@ -220,7 +220,7 @@ function registerStartup(app: FastifyInstance, deps: CaptureDeps, budget: BodyBu
     });
   }
   for (const url of slashed('/api/projects/:project_id/feature_flags/:key/remote_config')) {
-    // The payload of a flag that is not there.
+    // The payload of a missing flag.
     get(app, url, async (_request, reply) => reply.type('application/json; charset=utf-8').send('null'));
   }
   for (const [path, none] of Object.entries(noFeatures)) {
@@ -233,12 +233,12 @@ function registerStartup(app: FastifyInstance, deps: CaptureDeps, budget: BodyBu
   }
 }
 
-/** Flags of a person: none. */
+/** Paths that ask for the flags of a person. */
 export const flagsPaths = ['/flags', '/decide'] as const;
-/** Servers poll for definitions under the newer or the older name. */
+/** Paths at which servers poll for flag definitions: the newer and the older one. */
 export const definitionsPaths = ['/flags/definitions', '/api/feature_flag/local_evaluation'] as const;
 
-/** What else the browser library asks for, some of it only on pages that turn it on. */
+/** Other paths that the browser library requests, some only on pages that enable the feature. */
 export const noFeatures = {
   '/api/surveys': { surveys: [], survey_config: null },
   '/api/early_access_features': { earlyAccessFeatures: [] },
@@ -257,10 +257,10 @@ function answerDefinitions(request: FastifyRequest, reply: FastifyReply): Fastif
   return reply.send(definitions);
 }
 
-/** A flags request names a person and its groups; nothing in it is large. */
+/** A flags request contains only a person and its groups. */
 const flagsBytesMax = 1024 * 1024;
 
-/** The key of a flags request: in its JSON body under the names that events use, else in the query. */
+/** Returns the key of a flags request: from its JSON body, under the names that events use, or from the query. */
 async function tokenOfFlags(deps: CaptureDeps, budget: BodyBudget, request: FastifyRequest): Promise<string> {
   const query = queryOf(request);
   const inQuery = query.get('token') ?? query.get('api_key');
@@ -275,10 +275,10 @@ async function tokenOfFlags(deps: CaptureDeps, budget: BodyBudget, request: Fast
   return withBody(deps, budget, request, read, refuseLargeWrapped);
 }
 
-/** Counts bytes that a request keeps in memory beside its body; throws ApiError 503 when there is no room. */
+/** Counts bytes that a request keeps in memory in addition to its body. Throws ApiError 503 if the budget is exhausted. */
 type Hold = (bytes: number) => void;
 
-/** Reads the body, hands it on, and gives all bytes back to the budget whatever happens. `refusalOf`: see ReadLimits. */
+/** Reads the body, passes it to `work`, and always returns its bytes to the budget. */
 async function withBody<T>(
   deps: Pick<CaptureDeps, 'settings'>,
   budget: BodyBudget,

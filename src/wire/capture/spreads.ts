@@ -2,30 +2,30 @@ import { LRUCache } from 'lru-cache';
 import { isFresh, type Clock } from '../../base/clock.ts';
 import { unavailable } from './project-key.ts';
 
-/** Over how many slots a project is spread, as the metadata store says. */
+/** Number of slots a project is spread over, as read from the metadata store. */
 export interface FoundSpread {
   readonly spread: number;
-  /** What it was before. */
+  /** Its previous value. */
   readonly before: number;
-  /** How long ago it changed, ms. */
+  /** Time since the change. */
   readonly ageMs: number;
 }
 
-/** Over how many slots the events of each project go. */
+/** Number of slots that the events of each project are spread over. */
 export interface Spreads {
-  /** Throws ApiError 503 when it could not be looked up. */
+  /** Throws ApiError 503 if the look-up failed. */
   of(projectId: number): Promise<number>;
 }
 
 export interface SpreadsDeps {
-  /** Undefined: there is no such project. */
+  /** Returns `undefined` if the project does not exist. */
   readonly find: (projectId: number) => Promise<FoundSpread | undefined>;
   readonly clock: Clock;
   readonly ttlMs?: number;
 }
 
 /**
- * A new spread waits this long: a slot must not receive events of a project before its consumer knows its share, or they would pass
+ * A new spread takes effect after this time: a slot must not receive events of a project before its consumer knows its share, or they would skip
  * the transformations. Consumers check after reading, and what they see is at most a quarter of a second old.
  */
 const settleMs = 2000;
@@ -37,7 +37,7 @@ interface Entry {
   readonly ttlMs: number;
 }
 
-/** Asks once in a few seconds for each project. */
+/** Looks the spread of each project up once in a few seconds. */
 export function createSpreads({ find, clock, ttlMs = 2500 }: SpreadsDeps): Spreads {
   const known = new LRUCache<number, Entry>({ max: projectsMax });
   const pending = new Map<number, Promise<number>>();
@@ -50,7 +50,7 @@ export function createSpreads({ find, clock, ttlMs = 2500 }: SpreadsDeps): Sprea
       known.set(projectId, { spread, at: clock.now(), ttlMs: leftMs > 0 ? Math.min(leftMs, ttlMs) : ttlMs });
       return spread;
     } catch (cause) {
-      // Any slot that it was ever spread over is right; losing events is not.
+      // An outdated spread is harmless; losing events is not.
       const stale = known.get(projectId)?.spread;
       if (stale !== undefined) return stale;
       throw unavailable('The project could not be looked up; try again.', 5, cause);

@@ -29,19 +29,19 @@ export interface CaptureDeps {
   readonly settings: Settings;
   readonly metrics: Metrics;
   readonly clock: Clock;
-  /** See createGunzipper. */
+  /** Created by `createGunzipper`. */
   readonly gunzip: Gunzip;
 }
 
-/** A request, read to its end, in terms that have nothing to do with the HTTP framework. */
+/** A completely read request, independent of the HTTP framework. */
 export interface CaptureRequest {
   readonly body: Buffer;
   readonly hints: BodyHints;
-  /** Counts more bytes that this request keeps in memory; throws ApiError 503 when there is no room for them. */
+  /** Counts additional bytes that this request keeps in memory. Throws ApiError 503 if the budget is exhausted. */
   readonly hold: (bytes: number) => void;
   /** `_` or `sent_at` of the query. */
   readonly querySentAt: string | undefined;
-  /** On paths starting /engage an object without event name is an `$identify`. */
+  /** On paths that start with /engage, an object without an event name is an `$identify`. */
   readonly isEngage: boolean;
   /** `Prefer: handling=strict`: all or nothing. */
   readonly strict: boolean;
@@ -49,13 +49,13 @@ export interface CaptureRequest {
   readonly requestId: string;
   /** When the body was complete, ms since the epoch. */
   readonly receivedAt: number;
-  /** The same moment on the monotonic clock (performance.now), for the time to the answer. */
+  /** The same moment on the monotonic clock (performance.now), for measuring the response time. */
   readonly completeAt: number;
 }
 
 /**
- * Everything between a request's bytes and the durable log. Throws ApiError when nothing of it was taken; once it
- * resolves, every event but the rejected ones is durable.
+ * Takes a request from its bytes to the durable log. Throws ApiError if nothing was stored. When it resolves, every event
+ * that was not rejected is durable.
  */
 export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): Promise<CaptureAnswer> {
   const { decoded, scan } = await readEvents(deps, request);
@@ -72,7 +72,7 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
     throw requestRefused(rejected, scan.count - filtered, request.strict);
   }
   const kept: DecodedBody = filtered === 0 ? decoded : withoutPerformance(scan);
-  // Otherwise the log keeps something else than what was scanned, or takes its memory.
+  // Otherwise the log keeps other bytes than those scanned, or takes their memory.
   const isAsScanned = kept === decoded && kept.encoding === 'gzip';
   const batch: AcceptedBatch = {
     lane,
@@ -87,13 +87,13 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
     ...(isAsScanned ? { scan } : {}),
   };
   await storeBatch(deps, batch, request.completeAt);
-  // The log may still be writing the body; what was unpacked from it is not read again.
+  // The log may still be writing the body, but the unpacked JSON is not read again.
   if (batch.body.buffer !== scan.json.buffer) freeMemory(scan.json);
   freeMemory(scan.spans);
   return answerFor(rejected);
 }
 
-/** Makes a batch durable if the agreement for historical imports lets it in. */
+/** Makes a batch durable if the agreement for historical imports admits it. */
 export async function storeBatch(deps: CaptureDeps, batch: AcceptedBatch, completeAt: number): Promise<void> {
   const giveBack = batch.lane === 'historical' ? await deps.agreements.admit(batch.projectId, batch.events) : undefined;
   try {
@@ -106,7 +106,7 @@ export async function storeBatch(deps: CaptureDeps, batch: AcceptedBatch, comple
   deps.metrics.observe('millrace_ingest_ack_seconds', { lane: batch.lane }, seconds);
 }
 
-/** Decodes and scans; 400 and 413 for what cannot be read. */
+/** Decodes and scans the body. Throws 400 or 413 if it cannot be read. */
 async function readEvents(
   { settings, gunzip, projects }: CaptureDeps,
   { body, hints, hold, isEngage }: CaptureRequest,
@@ -115,7 +115,7 @@ async function readEvents(
   let decoded = await decodeBody(body, hints, limits, gunzip);
   if (decoded.json !== body) hold(decoded.json.length);
   await requireKnownKey(decoded.json, projects).catch((error: unknown) => {
-    // Tens of megabytes that are not read again: left to the collector, they make it run.
+    // Tens of megabytes that are not read again would trigger a garbage collection.
     freeMemory(decoded.json);
     throw error;
   });
@@ -132,11 +132,12 @@ async function readEvents(
     decoded = { json, body: json, encoding: 'identity' };
     scan = scanBody(json, settings);
   }
-  if (scan.count === 0) throw new ApiError('invalid_input', 'request holds no event', { attr: 'batch' });
+  if (scan.count === 0)
+    throw new ApiError('invalid_input', 'expected at least one event, got: none', { attr: 'batch' });
   return { decoded, scan };
 }
 
-/** Like scanBatch, with errors for clients. */
+/** Calls `scanBatch` and converts its errors to errors for clients. */
 export function scanBody(json: Buffer, settings: Settings): ScannedBatch {
   try {
     return scanBatch(json, scanLimits(settings.captureEventBytesMax));
@@ -157,7 +158,7 @@ function validateAll(scan: ScannedBatch, lane: Lane, receivedAt: number): Reject
 
 const performanceName = Buffer.from('"$performance_event"');
 
-/** Old browser libraries send these by the thousand; the protocol has long stopped storing them. */
+/** Old browser libraries send thousands of these, which are not stored. */
 function isPerformanceEvent(scan: ScannedBatch, index: number): boolean {
   const from = fieldFrom(scan, index, 'name');
   const to = fieldTo(scan, index, 'name');
@@ -175,10 +176,10 @@ function withoutPerformance(scan: ScannedBatch): DecodedBody {
   return { json, body: json, encoding: 'identity' };
 }
 
-/** Query values before this are seconds or nonsense, never a time of sending. */
+/** Query values before this are seconds or garbage, not a time of sending. */
 const sentAtMin = Date.UTC(2020, 0, 1);
 
-/** When the client says it sent the body, ms since the epoch. What cannot be read is no reason to refuse events. */
+/** Returns when the client claims to have sent the body, in ms since the epoch. An unreadable value is ignored. */
 function sentAtOf(bodySentAt: string | undefined, querySentAt: string | undefined): number | undefined {
   const micros = bodySentAt === undefined ? undefined : parseTimestamp(bodySentAt);
   if (micros !== undefined) return Math.round(micros / 1000);

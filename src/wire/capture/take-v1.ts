@@ -16,7 +16,7 @@ import { convertV1Events, v0Batch, type ConvertedEvent } from './v1-events.ts';
 import { rfc3339, type V1Headers } from './v1-headers.ts';
 
 export interface CaptureV1Deps extends CaptureDeps {
-  /** See createEncodingInflater. */
+  /** Created by `createEncodingInflater`. */
   readonly inflate: InflateEncoding;
 }
 
@@ -34,15 +34,15 @@ export interface V1Request {
 }
 
 /**
- * A v1 request: as takeRequest, with a result for every event. The log gets a batch of the older form, so that everything
- * behind it knows one form only. Throws V1Error or ApiError when nothing of it was taken.
+ * Takes a v1 request like `takeRequest`, with a result per event. It converts the batch to the older form, the only one that
+ * the log and the pipeline know. Throws V1Error or ApiError if nothing was stored.
  */
 export async function takeV1(deps: CaptureV1Deps, request: V1Request): Promise<CaptureV1Answer> {
   const { headers, receivedAt, requestId, ip } = request;
   const projectId = await deps.projects.projectOf(headers.token);
   const limits = scanLimits(deps.settings.captureEventBytesMax);
   const json = await decodeV1(deps, request);
-  // The batch for the log is a second copy.
+  // The converted batch for the log is a second copy.
   request.hold(2 * json.length);
   const scan = readV1(json, limits);
   const events = convertV1Events(scan, headers.sdk);
@@ -116,7 +116,7 @@ function scanV1(json: Buffer, limits: ScanLimits): ScannedBatch {
   throw new V1Error('request_parsing_error', 'expected an object with "created_at" and "batch", got: something else');
 }
 
-/** The members of the root; of its events none, so that it is cheap whatever the batch holds. */
+/** Parses the root without its events, so that the cost does not depend on the batch. */
 function rootOf(scan: ScannedBatch): Readonly<Record<string, unknown>> {
   const { json, count } = scan;
   const from = count === 0 ? 0 : fieldFrom(scan, 0, 'event');

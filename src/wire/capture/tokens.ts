@@ -3,8 +3,8 @@ import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import { fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from '../batch/spans.ts';
 
 /**
- * The project key that a body carries: of the batch root when there is one, otherwise the one key that its events agree
- * on (those without a key follow the others). Throws ApiError 401.
+ * Returns the project key of a body: that of the batch root if present, otherwise the one key that its events agree on (events
+ * without a key adopt it). Throws ApiError 401.
  */
 export function tokenOf(scan: ScannedBatch): string {
   if (scan.token !== undefined && scan.token !== 'null') return scan.token;
@@ -15,7 +15,7 @@ export function tokenOf(scan: ScannedBatch): string {
     if (from < 0 || isNullAt(scan.json, from)) continue;
     const to = fieldTo(scan, i, 'token');
     const here = scan.json.subarray(from, to);
-    // The same bytes are the same key: nothing to decode for all but the first event.
+    // Equal bytes are the same key, so usually only the first event is decoded.
     if (bytes !== undefined && bytes.equals(here)) continue;
     const text = isStringAt(scan.json, from) ? stringAt(scan.json, from, to) : textAt(scan.json, from, to);
     if (token !== undefined && token.trim() !== text.trim()) {

@@ -1,7 +1,7 @@
 import { captureV1Errors, type CaptureV1Error, type CaptureV1ErrorTag } from '../contract/capture.ts';
 import { ApiError, type ApiErrorCode } from '../contract/errors.ts';
 
-/** A response of the v1 endpoint other than 200, which has a different body. */
+/** An error response of the v1 endpoint, which has its own body format. */
 export class V1Error extends Error {
   override name = 'V1Error';
   readonly tag: CaptureV1ErrorTag;
@@ -30,7 +30,7 @@ const tags: Readonly<Partial<Record<ApiErrorCode, CaptureV1ErrorTag>>> = {
   unavailable: 'service_unavailable',
 };
 
-/** The v1 form of a shared error code, or `undefined` for an internal error that the server logs and answers. */
+/** Converts an error to its v1 form. Returns `undefined` for an internal error, which the server logs and answers. */
 export function toV1Error(error: unknown): V1Error | undefined {
   if (error instanceof V1Error) return error;
   if (!(error instanceof ApiError)) return undefined;

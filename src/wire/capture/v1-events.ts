@@ -6,24 +6,24 @@ import { parseTimestamp } from '../batch/timestamps.ts';
 import { rfc3339, type SdkInfo, type V1Headers } from './v1-headers.ts';
 import { V1Error } from './v1-error.ts';
 
-/** A v1 event turned into one that the log and the pipeline know. */
+/** A v1 event converted to the form of the log and the pipeline. */
 export interface ConvertedEvent {
-  /** As the client wrote it, which finds its result by it. */
+  /** As the client wrote it; the key of its result. */
   readonly uuid: string;
-  /** In the one spelling of the store. */
+  /** The canonical spelling. */
   readonly stored: string;
-  /** Why the event is dropped; undefined: it is taken. */
+  /** Why the event is dropped, or `undefined` if it is accepted. */
   readonly drop: string | undefined;
-  /** What the client should know about an event that was taken. */
+  /** A remark for the client about an accepted event. */
   readonly details: string | undefined;
-  /** The element for the log; of a dropped event its reason and the original, which can only become a dead letter. */
+  /** The element for the log. For a dropped event it is its reason and the original, which can only become a dead letter. */
   readonly json: Buffer;
 }
 
 const textBytesMax = 200;
-/** Beside the ids that mean nobody: v1 makes no person of what is called like a role. */
+/** In addition to placeholder ids, v1 creates no person for ids that name a role. */
 const roleIds: ReadonlySet<string> = new Set(['backend', 'system', 'user']);
-/** Every event of a v1 batch, in order. Throws V1Error when a uuid is missing, invalid or there twice. */
+/** Converts the events of a v1 batch, in order. Throws V1Error if a uuid is missing, invalid or duplicate. */
 export function convertV1Events(scan: ScannedBatch, sdk: SdkInfo): ConvertedEvent[] {
   const seen = new Set<string>();
   const events: ConvertedEvent[] = [];
@@ -51,7 +51,7 @@ function convert(scan: ScannedBatch, index: number, sdk: SdkInfo): ConvertedEven
   if (problem !== undefined) return refuse(problem === 'event_too_large' ? 'event_too_big' : problem);
   const event = JSON.parse(original.toString()) as Readonly<Record<string, unknown>>;
   if (event['event'] === performanceEvent)
-    return { ...refuse('performance_event_dropped'), json: asNoise(event, stored) };
+    return { ...refuse('performance_event_dropped'), json: minimalPerformanceEvent(event, stored) };
   const reason = faultOf(event);
   if (reason !== undefined) return refuse(reason);
   const added = addedProperties(event);
@@ -76,8 +76,8 @@ function convert(scan: ScannedBatch, index: number, sdk: SdkInfo): ConvertedEven
 
 const performanceEvent = '$performance_event';
 
-/** What is left of a measurement, which the pipeline drops and counts: a dead letter would say that something was wrong with it. */
-function asNoise({ distinct_id: id }: Readonly<Record<string, unknown>>, uuid: string): Buffer {
+/** Reduces a performance event to what the pipeline drops and counts. A dead letter would wrongly report a fault. */
+function minimalPerformanceEvent({ distinct_id: id }: Readonly<Record<string, unknown>>, uuid: string): Buffer {
   const isId = typeof id === 'string' && id.trim() !== '' && Buffer.byteLength(id) <= textBytesMax;
   return Buffer.from(JSON.stringify({ event: performanceEvent, distinct_id: isId ? id : uuid, uuid }));
 }
@@ -106,12 +106,12 @@ function faultOf(event: Readonly<Record<string, unknown>>): string | undefined {
   return properties === undefined || isMap(properties) ? undefined : 'malformed_event_properties';
 }
 
-/** Null, or PHP's `[]`, is an empty one. */
+/** Checks for a map. Null and PHP's `[]` are empty maps. */
 function isMap(value: unknown): boolean {
   return typeof value === 'object' && (!Array.isArray(value) || value.length === 0);
 }
 
-/** Options and context ids as the properties that mean the same. Undefined: an option cannot be read. */
+/** Converts options and context ids to their properties. Returns `undefined` if an option is invalid. */
 function addedProperties(event: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
   const added: Record<string, unknown> = {};
   if (typeof event['session_id'] === 'string') added['$session_id'] = event['session_id'];
@@ -133,7 +133,7 @@ function addedProperties(event: Readonly<Record<string, unknown>>): Record<strin
   return added;
 }
 
-/** Clients of this endpoint leave their name to the header. An event of another library that they pass on keeps its own. */
+/** Adds the library named by the header. A forwarded event of another library keeps its own. */
 function addLibrary(added: Record<string, unknown>, properties: unknown, sdk: SdkInfo): void {
   const { $lib, $lib_version } = (properties ?? {}) as Readonly<Record<string, unknown>>;
   if ($lib === undefined) added['$lib'] = sdk.name;
@@ -154,7 +154,7 @@ function asFlag(value: unknown): boolean | undefined {
   return undefined;
 }
 
-/** The properties byte for byte as sent, with the added ones at the end, where they count. */
+/** Returns the properties byte for byte as sent. The added ones follow, where they take precedence. */
 function withProperties(scan: ScannedBatch, index: number, added: Readonly<Record<string, unknown>>): Buffer {
   const from = fieldFrom(scan, index, 'properties');
   const own =
@@ -169,7 +169,7 @@ function withProperties(scan: ScannedBatch, index: number, added: Readonly<Recor
 
 const emptyObject = Buffer.from('{}');
 
-/** The whole batch in the form that the log keeps. */
+/** Builds the batch in the form that the log keeps. */
 export function v0Batch(headers: V1Headers, events: readonly ConvertedEvent[], historical: boolean): Buffer {
   const root = { sent_at: new Date(headers.sentAt).toISOString(), historical_migration: historical };
   const parts: Buffer[] = [Buffer.from(`${JSON.stringify(root).slice(0, -1)},"batch":[`)];

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { parseTimestamp } from '../batch/timestamps.ts';
 import { V1Error } from './v1-error.ts';
 
-/** The client library, as its PostHog-Sdk-Info header names it. */
+/** The client library named by the PostHog-Sdk-Info header. */
 export interface SdkInfo {
   readonly name: string;
   readonly version: string;
@@ -32,7 +32,7 @@ export function isUuid(text: string): boolean {
   return uuidForm.test(text);
 }
 
-/** Checks every header that a v1 client must send; names all missing ones at once. */
+/** Checks every header that a v1 client must send, and names all missing ones together. */
 export function readV1Headers(headers: IncomingHttpHeaders): V1Headers {
   const token = bearerToken(headers.authorization);
   const value = (name: string): string => String(headers[name] ?? '').trim();

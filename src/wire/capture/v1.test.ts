@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestCapture, type TestCapture } from './capture.fixture.ts';
 
-/** The v1 endpoint over the real server: headers, results per event, and what the log holds afterwards. */
+/** Tests the v1 endpoint on the real server: headers, results per event, and the records of the log. */
 let capture: TestCapture;
 beforeAll(async () => {
   capture = await startTestCapture({ settings: { captureInflatedBytesMax: 3_000_000 } });
@@ -11,7 +11,7 @@ afterAll(async () => {
   await capture[Symbol.asyncDispose]();
 });
 
-/** What the header adds to the properties of every event. */
+/** Properties that the header adds to every event. */
 const sdk = { $lib: 'test', $lib_version: '1.0.0' };
 const requestId = '0191c7a0-0000-7000-8000-00000000ffff';
 const uuid = (n: number): string => `0191c7a0-0000-7000-8000-${String(n).padStart(12, '0')}`;
@@ -49,8 +49,8 @@ const batch = (events: readonly unknown[], more: object = {}): object => ({
   ...more,
 });
 
-describe('a v1 request that is taken', () => {
-  it('the uuid of an event is one in every spelling: the result is found by the one sent, stored is the canonical one', async () => {
+describe('an accepted v1 request', () => {
+  it('accepts every spelling of a uuid: the result has the one sent, the log the canonical one', async () => {
     const spelt = [uuid(1).replaceAll('-', ''), `{${uuid(2)}}`, `urn:uuid:${uuid(3)}`, uuid(4).toUpperCase()];
     const answer = await send(batch(spelt.map((each, n) => event(n + 1, { uuid: each }))));
     expect(Object.keys(answer.json().results).toSorted()).toEqual(spelt.toSorted());
@@ -61,7 +61,7 @@ describe('a v1 request that is taken', () => {
     expect([twice.statusCode, twice.json().error]).toEqual([400, 'duplicate_event_uuid']);
   });
 
-  it('gives a result for every event in order, and the log a batch that the pipeline knows', async () => {
+  it('returns a result per event, in order, and appends a batch in the form of the pipeline', async () => {
     const answer = await send(batch([event(2, { properties: { a: 1 }, session_id: 's', window_id: 'w' }), event(1)]));
     expect(answer.statusCode).toBe(200);
     expect(answer.body).toBe(`{"results":{"${uuid(2)}":{"result":"ok"},"${uuid(1)}":{"result":"ok"}}}`);
@@ -77,7 +77,7 @@ describe('a v1 request that is taken', () => {
     });
   });
 
-  it('drops bad events singly and says why', async () => {
+  it('drops bad events individually with a reason', async () => {
     const cases: readonly [object, string][] = [
       [{ event: '' }, 'missing_event_name'],
       [{ event: 'é'.repeat(101) }, 'event_name_too_long'],
@@ -101,7 +101,7 @@ describe('a v1 request that is taken', () => {
     expect((await capture.records()).at(-1)?.header.events).toBe(1);
   });
 
-  it('keeps the dropped ones in the record, so that they become dead letters', async () => {
+  it('keeps dropped events in the record, so that they become dead letters', async () => {
     await send(batch([event(0), event(1, { options: { cookieless_mode: 'x' } })]));
     expect((await capture.events()).at(-1)).toEqual([
       'invalid_options',
@@ -109,7 +109,7 @@ describe('a v1 request that is taken', () => {
     ]);
   });
 
-  it('keeps of $performance_event, which v1 drops, what the pipeline counts: it is nothing to be replayed', async () => {
+  it('keeps of a dropped $performance_event only what the pipeline counts, so that it cannot be replayed', async () => {
     const noise = { event: '$performance_event', distinct_id: 'u', properties: { duration: 1 } };
     await send(batch([event(0), event(1, noise), event(2, { ...noise, distinct_id: ' ' })]));
     expect((await capture.events()).slice(-2)).toEqual([
@@ -118,7 +118,7 @@ describe('a v1 request that is taken', () => {
     ]);
   });
 
-  it('takes nothing when every event is dropped, and still answers 200', async () => {
+  it('stores nothing if every event is dropped, and still answers 200', async () => {
     const before = (await capture.records()).length;
     const answer = await send(batch([event(1, { distinct_id: '' })]));
     expect([answer.statusCode, answer.json().results[uuid(1)].result]).toEqual([200, 'drop']);
@@ -131,12 +131,12 @@ describe('a v1 request that is taken', () => {
     [{ process_person_profile: '0' }, { $process_person_profile: false }],
     [{ process_person_profile: null, product_tour_id: 'tour' }, { $product_tour_id: 'tour' }],
     [{ product_tour_id: 7 }, { $product_tour_id: 7 }],
-  ])('turns the options %j into properties', async (options, properties) => {
+  ])('converts the options %j to properties', async (options, properties) => {
     await send(batch([event(1, { options })]));
     expect((await capture.events()).at(-1)).toEqual(event(1, { properties: { ...properties, ...sdk } }));
   });
 
-  it('takes an id that stands for many people without making a person of it', async () => {
+  it('accepts a placeholder id without creating a person', async () => {
     const answer = await send(batch([event(1, { distinct_id: ' Guest ' })]));
     expect(answer.json().results[uuid(1)]).toEqual({ result: 'ok', details: 'person_processing_disabled' });
     expect((await capture.events()).at(-1)).toEqual(
@@ -144,7 +144,7 @@ describe('a v1 request that is taken', () => {
     );
   });
 
-  it('knows the library of an event by the header, unless the event names one', async () => {
+  it('takes the library of an event from the header unless the event names one', async () => {
     const properties = [{}, { $lib: 'test' }, { $lib: 'posthog-js', $lib_version: '2.0.0' }, { $lib: 'other' }];
     await send(batch(properties.map((own, i) => event(i, { properties: own }))));
     const stored = (await capture.events()).slice(-4) as { properties: object }[];
@@ -173,13 +173,13 @@ describe('a v1 request that is taken', () => {
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
     ['zstd', zstdCompressSync],
-  ] as const)('takes %s', async (encoding, compress) => {
+  ] as const)('accepts %s', async (encoding, compress) => {
     const answer = await send(compress(JSON.stringify(batch([event(1)]))), { 'content-encoding': encoding });
     expect(answer.statusCode).toBe(200);
   });
 });
 
-describe('a v1 request that is refused', () => {
+describe('a refused v1 request', () => {
   const text = (body: object): string => JSON.stringify(body);
   it.each<[string, () => string | Buffer, Record<string, string | undefined>, number, string]>([
     ['no Authorization', () => text(batch([event(1)])), { authorization: undefined }, 401, 'invalid_api_token'],
@@ -200,14 +200,14 @@ describe('a v1 request that is refused', () => {
       'invalid_header_value',
     ],
     [
-      'a request id that is no uuid',
+      'an invalid request id',
       () => text(batch([event(1)])),
       { 'posthog-request-id': 'x' },
       400,
       'invalid_header_value',
     ],
     [
-      'a request time that is none',
+      'an invalid request time',
       () => text(batch([event(1)])),
       { 'posthog-request-timestamp': 'now' },
       400,
@@ -223,14 +223,14 @@ describe('a v1 request that is refused', () => {
     ['another encoding', () => text(batch([event(1)])), { 'content-encoding': 'lzma' }, 415, 'unsupported_media_type'],
     ['a broken encoding', () => 'x', { 'content-encoding': 'gzip' }, 400, 'request_parsing_error'],
     [
-      'a bomb in br',
+      'a br bomb',
       () => brotliCompressSync(Buffer.alloc(5_000_000)),
       { 'content-encoding': 'br' },
       413,
       'payload_too_large',
     ],
     ['a broken br', () => 'x', { 'content-encoding': 'br' }, 400, 'request_parsing_error'],
-    ['a bomb', () => gzipSync(Buffer.alloc(50_000_000)), { 'content-encoding': 'gzip' }, 413, 'payload_too_large'],
+    ['a gzip bomb', () => gzipSync(Buffer.alloc(50_000_000)), { 'content-encoding': 'gzip' }, 413, 'payload_too_large'],
     ['an empty body', () => '', {}, 400, 'empty_body'],
     ['an empty batch', () => text(batch([])), {}, 400, 'empty_batch'],
     ['no created_at', () => text({ batch: [event(1)] }), {}, 400, 'invalid_batch'],
@@ -252,12 +252,12 @@ describe('a v1 request that is refused', () => {
     expect((await capture.records()).length).toBe(before);
   });
 
-  it('names all missing headers at once', async () => {
+  it('names all missing headers together', async () => {
     const answer = await send(batch([event(1)]), { 'posthog-attempt': undefined, 'posthog-request-id': undefined });
     expect(answer.json().error_description).toMatch(/posthog-attempt.*posthog-request-id/);
   });
 
-  it('asks to come back later when the log is away', async () => {
+  it('asks clients to retry while the log is unavailable', async () => {
     capture.log.failAppends('disk full');
     const answer = await send(batch([event(1)]));
     capture.log.failAppends(undefined);
