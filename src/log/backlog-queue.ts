@@ -59,7 +59,7 @@ export function createBacklogQueue(): BacklogQueue {
     else sumsOf.set(projectId, own);
   };
 
-  /** True when the whole chunk was dropped. */
+  /** Returns true if the whole chunk was dropped. */
   const dropFrom = (chunk: Chunk, seq: number): boolean => {
     while (chunk.from < chunk.to && (chunk.seqs[chunk.from] ?? 0) <= seq) {
       const at = chunk.from;

@@ -22,9 +22,9 @@ export const bodyEncodings = ['identity', 'gzip', 'zstd-ndjson'] as const;
 
 export interface RecordHeader {
   readonly projectId: number;
-  /** Arrival, ms since the epoch. */
+  /** ms since the epoch. */
   readonly receivedAt: number;
-  /** Send time of the body according to the sender (ms since the epoch); absent: no clock correction. */
+  /** When the sender claims to have sent the body (ms since the epoch). If absent, clocks are not corrected. */
   readonly sentAt?: number;
   /** Address of the sender; becomes `$ip` of live events without one. */
   readonly ip?: string;
@@ -33,14 +33,14 @@ export interface RecordHeader {
   readonly events: number;
   /** Id of the HTTP request, for finding it in the service's log. */
   readonly requestId: string;
-  /** Part of a spread project that the events belong to, which decides the slot; absent: the first part. */
+  /** Part of a spread project that the events belong to, which decides the slot. If absent, the first part. */
   readonly part?: number;
-  /** Set if the events already have their rows in the event store. Absent: the rows are stored as well. */
+  /** Set if the events already have rows in the event store. If absent, rows are stored as well. */
   readonly rowsStored?: RowsStored;
 }
 
 /**
- * What events that have their rows update: persons, groups or (true) both, and nothing else. There may be fewer of them than rows, with
+ * What events with stored rows update: persons, groups or (true) both, and nothing else. They may be fewer than the rows, with
  * fewer properties (imports/stages/check).
  */
 export type RowsStored = (typeof rowsStoredFor)[number];
@@ -84,7 +84,7 @@ export interface EventLogWriter {
    * several processes write to a log, each knows only its share.
    */
   backlogOf(lane: Lane, projectId: number): Backlog;
-  /** Returns the last seq in a slot's lane, from any writer, to compare cursors with; 0: none. */
+  /** Returns the last seq in a slot's lane, from any writer, to compare cursors with. 0 means none. */
   end(lane: Lane, slot: number): Promise<number>;
   close(): Promise<void>;
 }
@@ -94,7 +94,7 @@ export interface ReadLimits {
   readonly events: number;
   /** Stop after the record that reaches this many body bytes. */
   readonly bytes: number;
-  /** Read no record beyond this seq: an interrupted range is read again exactly. */
+  /** Read no record beyond this seq, so that an interrupted range can be repeated exactly. */
   readonly lastSeq?: number;
 }
 
@@ -105,7 +105,7 @@ export interface EventLogReader {
    * together with the id. At most 36 characters of `[A-Za-z0-9-]`.
    */
   readonly id: string;
-  /** Returns records after `afterSeq`, in order; empty if there are none. */
+  /** Returns records after `afterSeq`, in order; empty if there are no more. */
   read(lane: Lane, afterSeq: number, limits: ReadLimits): Promise<StoredRecord[]>;
   /** Reports that everything up to and including `seq` is stored. */
   commit(lane: Lane, seq: number): void;

@@ -4,8 +4,8 @@ import { createMemoryLog } from '../../test/support/memory-log.ts';
 
 describeEventLog('memory', async () => ({ ...createMemoryLog(), dispose: async () => undefined }));
 
-describe('memory: faults for tests of others', () => {
-  it('a record can be damaged', async () => {
+describe('faults of the memory log, for other tests', () => {
+  it('damages a record', async () => {
     const { writer, reader, damage } = createMemoryLog();
     const seq = await writer.append('live', record('a'));
     damage('live', seq, 'flipped');
@@ -14,7 +14,7 @@ describe('memory: faults for tests of others', () => {
     ]);
   });
 
-  it('appends can be made to fail, and to work again', async () => {
+  it('makes appends fail and work again', async () => {
     const { writer, reader, failAppends } = createMemoryLog();
     failAppends('disk full');
     await expect(writer.append('live', record('a'))).rejects.toMatchObject({

@@ -8,7 +8,7 @@ it('the slot of a project never changes', () => {
   expect([1, 2, 3, 4711].map((projectId) => slotOf(projectId, 1))).toEqual([0, 0, 0, 0]);
 });
 
-it('projects that were made one after the other scatter over the slots', () => {
+it('consecutive projects scatter over the slots', () => {
   const counts = Array.from({ length: 64 }, () => 0);
   for (let projectId = 1; projectId <= 6400; projectId++) {
     const slot = slotOf(projectId, 64);
@@ -27,7 +27,7 @@ it('the part of a distinct id never changes', () => {
   ]);
 });
 
-it('ids scatter over the parts of a project, and one part more takes only what comes into it', () => {
+it('ids scatter over the parts of a project, and an additional part only moves ids into it', () => {
   const ids = Array.from({ length: 8000 }, (_, n) => `user-${n}`);
   for (const spread of [1, 2, 3, 4, 8]) {
     const counts = [...Map.groupBy(ids, (id) => partOf(id, spread)).values()].map((each) => each.length);
@@ -38,7 +38,7 @@ it('ids scatter over the parts of a project, and one part more takes only what c
   expect(new Set(moved.map((id) => partOf(id, 5)))).toEqual(new Set([4]));
 });
 
-it('a project lies in its own slot and those that follow', () => {
+it('a project is in its own slot and those that follow', () => {
   const slots = [0, 1, 2].map((part) => slotOfPart(4711, part, 50));
   expect(slots[0]).toBe(slotOf(4711, 50));
   const holding = Array.from({ length: 50 }, (_, slot) => slot).filter((slot) =>

@@ -17,13 +17,13 @@ import { code, json, page, table } from './markdown.ts';
 
 const count = (value: number): string => value.toLocaleString('en');
 
-/** Paths that events go to, and what client libraries ask for when they start. */
+/** Builds the page about the paths that accept events and the requests that client libraries make at startup. */
 export function capturePage(): string {
   return page(
     'Capture',
-    'Where client libraries send events, and what they are answered. No personal key is needed: the project API key (`phc_…`) is in the ' +
-      'body. Every path answers with and without a slash at its end, and to pages of any origin. ' +
-      '[Client libraries](../guides/client-libraries.md) says how to point them here, [the errors](errors.md) what an error looks like.',
+    'Endpoints to which client libraries send events. They need no personal key: the project API key (`phc_…`) is in the body. A ' +
+      'trailing slash is optional, and pages of any origin may send requests. See [Client libraries](../guides/client-libraries.md) ' +
+      'for how to point libraries here, and [errors](errors.md) for the form of an error.',
     ...events(),
     ...bodies(),
     ...answers(),
@@ -38,8 +38,8 @@ const paths = (each: readonly string[]): string => each.map((path) => code(`${pa
 function events(): string[] {
   return [
     '## Paths for events',
-    `POST to ${paths(capturePaths)}: one and the same, under the names that libraries use. GET takes the same in ${code('data')} of the query. ` +
-      `On paths that begin with ${code('/engage')} an object without a name is an ${code('$identify')}.`,
+    `POST to ${paths(capturePaths)}. All are equivalent; libraries use different ones. GET accepts the same body in the query parameter ` +
+      `${code('data')}. On paths that start with ${code('/engage')}, an object without an event name becomes an ${code('$identify')}.`,
     json({
       api_key: 'phc_…',
       historical_migration: false,
@@ -57,36 +57,33 @@ function events(): string[] {
     table(
       ['Field', 'Meaning'],
       [
-        [
-          code('api_key'),
-          'The project API key; `token` is another name. Each event may carry it instead, as long as all agree.',
-        ],
-        [code('batch'), 'The events. An array without an object around it, and a single event, are taken as well.'],
+        [code('api_key'), 'Project API key, also as `token`. Each event may contain it instead, if all agree.'],
+        [code('batch'), 'Events. A plain array and a single event are also accepted.'],
         [
           code('historical_migration'),
-          'History: events use a separate lane, their times are kept exactly, and they are metered separately. Only valid at the root.',
+          'Marks historical events: they use a separate lane, keep their exact times and are metered separately. Only valid at the root.',
         ],
         [
           code('sent_at'),
-          'When the client sent it, by its own clock, ISO 8601: the times of live events are set right by the difference to the arrival, which also holds the time on the way: what one device sends in requests of different speed may change its order. A difference of more than 30 s gives the warning `clock_skew_corrected`.',
+          'Time at which the client sent the body, by its clock, ISO 8601. Times of live events are corrected by its difference from the time of receipt. The difference includes transmission, so events from different requests of one device may change their order. More than 30 s causes the warning `clock_skew_corrected`.',
         ],
-        [code('event'), `The name, required; at most ${nameCharsMax} characters.`],
+        [code('event'), `Event name, required. At most ${nameCharsMax} characters.`],
         [
           code('distinct_id'),
-          `Whose event it is, required; in the event or in its properties, also as ${code('$distinct_id')}. Cut at ${distinctIdCharsMax} characters.`,
+          `Id of the person or device, required, in the event or its properties, also as ${code('$distinct_id')}. Truncated to ${distinctIdCharsMax} characters.`,
         ],
         [
           code('uuid'),
-          'The same uuid, day, name and `distinct_id` are the same event, which is stored once: the first one stays. One that comes again with another time or other properties gives the warning `sent_again_with_other_content`, if not too many events (about 65,000) came between. Default of a live event: a new one. Default of a historical event: one made of its content, so that the same event sent again is stored once.',
+          'Events with the same uuid, day, name and `distinct_id` are stored once; the first is kept. A repetition with a different time or properties causes the warning `sent_again_with_other_content`, unless more than about 65,000 events were received in between. Default for a live event: a new uuid. Default for a historical event: one derived from its content, so that a repetition is stored once.',
         ],
-        [code('timestamp'), 'ISO 8601. Default: the time of arrival.'],
+        [code('timestamp'), 'ISO 8601. Default: the time of receipt.'],
         [
           code('offset'),
-          'Live events alone: how many milliseconds before its arrival it happened. Stands before `timestamp`.',
+          'Only for live events: milliseconds between the event and its receipt. Overrides `timestamp`.',
         ],
         [
           `${code('properties')}, ${code('$set')}, ${code('$set_once')}`,
-          "Objects; PHP's `[]` is an empty one. The latter two change the person: the time of the event decides, not its arrival.",
+          'Objects; `[]`, as PHP writes an empty object, is accepted. `$set` and `$set_once` update the person in the order of event times, not of receipt.',
         ],
       ],
     ),
@@ -96,41 +93,41 @@ function events(): string[] {
 function bodies(): string[] {
   return [
     '## Bodies',
-    'A body is read for what it is, whatever its `Content-Type` says.',
+    'The form of a body is detected, regardless of its `Content-Type`.',
     table(
-      ['Form', 'How it is recognised'],
+      ['Form', 'Detected by'],
       [
         [
           'JSON',
-          'By its first character. `NaN` and `Infinity`, which some libraries write, are no JSON: such a body is refused as a whole, and the ' +
-            'error names the event. Send `null` instead.',
+          'Its first character. `NaN` and `Infinity`, which some libraries write, are not JSON: the whole body is refused, and the error ' +
+            'names the event. Send `null` instead.',
         ],
-        ['gzip', 'By its first bytes; `Content-Encoding` and `compression=` need not say so.'],
+        ['gzip', 'Its first bytes, even without `Content-Encoding` and `compression=`.'],
         [
           'base64',
-          `By its look, also of gzip; on \`/e/\`, \`/capture/\`, \`/engage/\` and \`/track/\` twice. At most ${count(wrappedBytesMax)} bytes.`,
+          `Its characters; may contain gzip. Accepted twice on \`/e/\`, \`/capture/\`, \`/engage/\` and \`/track/\`. At most ${count(wrappedBytesMax)} bytes.`,
         ],
         [
           'lz-string',
-          `By \`compression=lz64\`. At most ${count(lz64BytesMax)} bytes, ${count(lz64CharsMax)} characters unpacked.`,
+          `\`compression=lz64\`. At most ${count(lz64BytesMax)} bytes, and ${count(lz64CharsMax)} characters when unpacked.`,
         ],
         [
-          'a form',
-          `By \`data=\` at its beginning; \`data\` is one of the forms above, \`compression\` as in the query. At most ${count(wrappedBytesMax)} bytes.`,
+          'form',
+          `\`data=\` at its start. \`data\` has one of the forms above; \`compression\` is as in the query. At most ${count(wrappedBytesMax)} bytes.`,
         ],
-        ['`data` in the query', 'Stands for the body when it is not empty.'],
+        ['`data` in the query', 'Its presence. Replaces the body unless empty.'],
       ],
     ),
-    `Names that ${code('compression=')} may have: ${Object.keys(compressionNames).map(code).join(', ')}. Any other ` +
-      `${code('Content-Encoding')} than these is answered with 415.`,
+    `Values of ${code('compression=')} and ${code('Content-Encoding')}: ${Object.keys(compressionNames).map(code).join(', ')}. Any other ` +
+      `${code('Content-Encoding')} returns 415.`,
   ];
 }
 
 function answers(): string[] {
   return [
-    '## Answers',
-    `${code('{"status":"Ok"}')} with 200: every event is on disk, and survives a kill at any later moment. ` +
-      'Where some events could not be taken, the others were, and the answer lists the bad ones:',
+    '## Responses',
+    `200 with ${code('{"status":"Ok"}')} means that every event is on disk and survives a crash. ` +
+      'If some events are rejected, the others are stored, and the response lists the rejected ones:',
     json({
       status: 'Ok',
       rejected: [
@@ -142,15 +139,15 @@ function answers(): string[] {
         },
       ],
     }),
-    `Each is kept as a dead letter, with the codes of [ingestion warnings](warnings.md). At most ${listedRejectionsMax.toLocaleString('en')} are listed; ` +
-      `${code('rejected_total')} says how many there are when there are more. A request without any good event is refused as a whole, and ` +
-      `so is one with a bad event and ${code('Prefer: handling=strict')}. ${code('beacon=1')} in the query has 204 answered instead of 200.`,
+    `Each is kept as a dead letter, with a code of the [ingestion warnings](warnings.md). At most ${count(listedRejectionsMax)} are listed; ` +
+      `with more, ${code('rejected_total')} is their number. A request without any valid event is refused as a whole, and so is one with an ` +
+      `invalid event and ${code('Prefer: handling=strict')}. With ${code('beacon=1')} in the query the response is 204 instead of 200.`,
     table(
       ['Status', 'Code', 'Meaning'],
       captureErrorCodes.map((each) => [String(apiErrors[each].status), code(each), apiErrors[each].meaning]),
     ),
-    'Libraries send again after 408, 429 and 503, and give up what is refused otherwise: overload and trouble of storage are 503 with ' +
-      '`Retry-After`, never anything else. Sending again doubles no event that has a uuid. A request that is refused as a whole leaves no dead letter.',
+    'Libraries retry after 408, 429 and 503, and drop events refused with other codes. Overload and storage failures are always 503 with ' +
+      '`Retry-After`. A retry does not duplicate events that have a uuid. A request that is refused as a whole leaves no dead letters.',
   ];
 }
 
@@ -175,16 +172,16 @@ function limits(): string[] {
       [
         ...set,
         [
-          'Body, unpacked, that may have its project key anywhere; a larger one has it in so many first or last bytes.',
+          'Unpacked body that may contain its project key anywhere; a larger one must have it within this many first or last bytes.',
           count(unknownBodyBytesMax),
           '',
         ],
-        ['Events of one body.', count(bodyEventsMax), ''],
-        ['Levels of nesting of one event.', count(eventDepthMax), ''],
-        ['Object keys of one event.', count(eventKeysMax), ''],
+        ['Events per body.', count(bodyEventsMax), ''],
+        ['Nesting levels per event.', count(eventDepthMax), ''],
+        ['Object keys per event.', count(eventKeysMax), ''],
         [
-          'History without an agreement, where one is required.',
-          `${count(freeEventsPerMinute)} events a minute, ${count(freeEventsInAll)} in all`,
+          'History without an agreement, if agreements are required.',
+          `${count(freeEventsPerMinute)} events per minute, ${count(freeEventsInAll)} in total`,
           code(settingDefinitions.historicalAgreement.env),
         ],
       ],
@@ -195,8 +192,8 @@ function limits(): string[] {
 function v1(): string[] {
   return [
     '## The v1 endpoint',
-    `POST ${code(captureV1Path)}: the project API key is in ${code('Authorization: Bearer')}, the answer has a result for each event ` +
-      `by its uuid. Required headers: ${code('Content-Type: application/json')}, ${code('User-Agent')}, ${code('PostHog-Sdk-Info')} (name/version), ` +
+    `POST ${code(captureV1Path)}, with the project API key in ${code('Authorization: Bearer')}. The response contains a result per event, ` +
+      `by uuid. Required headers: ${code('Content-Type: application/json')}, ${code('User-Agent')}, ${code('PostHog-Sdk-Info')} (name/version), ` +
       `${code('PostHog-Attempt')} (from 1), ${code('PostHog-Request-Id')} (a UUID), ${code('PostHog-Request-Timestamp')} (RFC 3339). ` +
       `${code('Content-Encoding')}: none, ${['gzip', ...otherEncodings].map(code).join(', ')}.`,
     json({
@@ -212,7 +209,7 @@ function v1(): string[] {
       ],
     }),
     json({ results: { '0199a7c4-6f3e-7c1a-9d55-2b1f0c6e8a10': { result: 'ok' } } }),
-    `${code('drop')}: the event cannot be taken; ${code('details')} says why. Errors have the body ${code('{error, error_description, error_uri}')}:`,
+    `With ${code('drop')}, the event was rejected; ${code('details')} is the reason. Errors have the body ${code('{error, error_description, error_uri}')}:`,
     table(
       ['Status', 'Error'],
       Object.entries(captureV1Errors).map(([error, status]) => [String(status), code(error)]),
@@ -222,23 +219,20 @@ function v1(): string[] {
 
 function startup(): string[] {
   return [
-    '## What libraries ask for at their start',
-    'Flags, surveys and recordings are not this service’s work: the responses are empty, so that libraries start and send.',
+    '## Startup requests of libraries',
+    'Millrace has no feature flags, surveys or recordings. Responses are empty, so that libraries start and send events.',
     table(
-      ['Path', 'Answer'],
+      ['Path', 'Response'],
       [
-        [`GET, POST ${paths(flagsPaths)}`, 'No flags, and the settings of the library.'],
-        [`GET ${paths(definitionsPaths)}`, 'No definitions of flags.'],
-        [`GET ${paths(Object.keys(noFeatures))}`, 'None.'],
-        [
-          `GET ${code('/array/:token/config')}, ${code('/array/:token/config.js')}`,
-          'The settings of the browser library.',
-        ],
+        [`GET, POST ${paths(flagsPaths)}`, 'No flags, and settings of the library.'],
+        [`GET ${paths(definitionsPaths)}`, 'No flag definitions.'],
+        [`GET ${paths(Object.keys(noFeatures))}`, 'Empty lists.'],
+        [`GET ${code('/array/:token/config')}, ${code('/array/:token/config.js')}`, 'Settings of the browser library.'],
         [
           `GET ${code('/static/:file')}, ${code('/static/:version/:file')}, ${code('/array/:token/array.js')}`,
           'The browser library and its parts, from its npm package.',
         ],
-        [`GET, POST ${code('/s/')}`, '404: recordings are not taken.'],
+        [`GET, POST ${code('/s/')}`, '404: recordings are not accepted.'],
       ],
     ),
   ];

@@ -15,9 +15,9 @@ export interface KafkaBroker {
 
 /** Encryption and login of a cluster. */
 export interface KafkaAccess {
-  /** Undefined: no encryption. */
+  /** `undefined` means no encryption. */
   readonly tls: Pick<TlsOptions, 'rejectUnauthorized' | 'ca' | 'cert' | 'key'> | undefined;
-  /** Undefined: no login. */
+  /** `undefined` means no login. */
   readonly sasl: SASLOptions | undefined;
 }
 

@@ -14,7 +14,7 @@ export interface RequestForm<Request, Response> {
 
 /** A connection to one broker, with the versions it supports. */
 export interface KafkaConnection {
-  /** Returns the first of the forms, newest first, that the broker supports. @throws KafkaVersionError if there is none */
+  /** Returns the first of the forms, newest first, that the broker supports. @throws KafkaVersionError if it supports no form */
   agree<Form extends { readonly version: number }>(apiKey: number, forms: readonly Form[]): Form;
   /** Sends a request. Throws what the client library throws. */
   ask<Response>(

@@ -5,9 +5,9 @@ export interface FetchAnswer {
   /** The topic's name up to version 12, its id since then. */
   readonly topic: string;
   readonly partition: number;
-  /** Kafka's error code; 0: none. */
+  /** Kafka's error code; 0 means success. */
   readonly errorCode: number;
-  /** Ends of the log as the broker knows them. */
+  /** Ends of the log known to the broker. */
   readonly highWatermark: bigint;
   readonly logStart: bigint;
   readonly aborted: readonly AbortedTransaction[];
@@ -25,7 +25,7 @@ export const flexibleSince = 12;
 const none: Buffer = Buffer.alloc(0);
 
 export interface FetchAnswers {
-  /** Kafka's error code for the whole request; 0: none. */
+  /** Kafka's error code for the whole request; 0 means success. */
   readonly errorCode: number;
   readonly partitions: readonly FetchAnswer[];
 }

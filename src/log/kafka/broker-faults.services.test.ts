@@ -13,8 +13,8 @@ import { plainAccess } from './kafka-log.fixture.ts';
 import { openKafkaLogReaders, type KafkaLogReaders } from './reader.ts';
 import { openKafkaLogWriter, type KafkaLogWriter } from './writer.ts';
 
-// A broker of this file's own: others must not see it end.
-describe.skipIf(kafkaBrokers === '')('a broker that ends and comes back', () => {
+// A separate broker, because other tests must not see it stop.
+describe.skipIf(kafkaBrokers === '')('a broker that stops and restarts', () => {
   let directory: string;
   let broker: KafkaBroker;
   let options: KafkaLogOptions;
@@ -53,7 +53,7 @@ describe.skipIf(kafkaBrokers === '')('a broker that ends and comes back', () => 
     return found;
   }
 
-  it('kill -9 while appending: what was acknowledged is there once, nothing is there twice, each sender keeps its order', async () => {
+  it('kill -9 of the broker during appends: acknowledged records are stored, none twice, and each sender keeps its order', async () => {
     const writer = await openWriter(20_000);
     const acknowledged = new Set<string>();
     let refused = 0;
@@ -70,7 +70,7 @@ describe.skipIf(kafkaBrokers === '')('a broker that ends and comes back', () => 
         }
       }
     });
-    // However slow the machine is: some are on their way at every end.
+    // Even on a slow machine, some are in flight at every kill.
     const someMore = async (): Promise<void> => {
       const before = acknowledged.size;
       await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(before + 50), 60_000);
@@ -95,7 +95,7 @@ describe.skipIf(kafkaBrokers === '')('a broker that ends and comes back', () => 
     await writer.close();
   });
 
-  it('a broker that is away: appends are refused in time, it is known to be silent, and they are taken when it is back', async () => {
+  it('appends to an unavailable broker are refused in time, its silence is reported, and they work when it is back', async () => {
     const writer = await openWriter(1000);
     const readers = await openKafkaLogReaders(options, {});
     const reader = readers.reader(0);
@@ -115,20 +115,20 @@ describe.skipIf(kafkaBrokers === '')('a broker that ends and comes back', () => 
     await writer.close();
   });
 
-  it('a broker that stands still: what was given up is not taken for what follows', async () => {
+  it('a failed append to a hung broker is not mistaken for a later one', async () => {
     const writer = await openWriter(2000);
     await writer.append('live', record('before'), 1);
     broker.pause();
-    const given = writer.append('live', record('given up'), 1).catch((error: unknown) => error);
+    const given = writer.append('live', record('failed'), 1).catch((error: unknown) => error);
     await sleep(12_000);
     broker.resume();
     expect(await given).toBeInstanceOf(LogUnavailableError);
     await writer.append('live', record('after'), 1);
     const readers = await openKafkaLogReaders(options, {});
     const found = await readAll(readers, 1);
-    // The one that was given up may have arrived; the one that was acknowledged has.
+    // The failed record may have arrived; the acknowledged one has.
     expect(found.filter((text) => text === 'after')).toHaveLength(1);
-    expect(found.filter((text) => text === 'given up').length).toBeLessThanOrEqual(1);
+    expect(found.filter((text) => text === 'failed').length).toBeLessThanOrEqual(1);
     await readers.close();
     await writer.close();
   });

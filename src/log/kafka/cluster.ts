@@ -31,7 +31,7 @@ export interface KafkaTopic {
   readonly id: string;
 }
 
-/** The cluster's last known state: the leader of each partition. */
+/** The last known state of the cluster: the leader of each partition. */
 export interface KafkaCluster {
   readonly options: KafkaLogOptions;
   readonly topics: PerLane<KafkaTopic>;
@@ -89,8 +89,8 @@ export function createLink({ brokers, access }: Pick<KafkaLogOptions, 'brokers' 
   return {
     connections,
     known: (found) => {
-      const told = new Map([...found, ...brokers].map((broker) => [`${broker.host}:${broker.port}`, broker]));
-      candidates = [...told.values()];
+      const merged = new Map([...found, ...brokers].map((broker) => [`${broker.host}:${broker.port}`, broker]));
+      candidates = [...merged.values()];
     },
     askAny: async (request) => {
       let trouble: unknown;

@@ -52,6 +52,6 @@ export function faultOf(error: unknown, { host, port }: KafkaBroker): KafkaFault
     }
   }
   const atLogin = errorChain(error).some(isLoginFault);
-  const advice = atLogin ? '; it ended the connection while the user logged in: it may ask for TLS' : '';
+  const advice = atLogin ? '; it closed the connection during login: it may require TLS' : '';
   return { sentence: `${at} did not answer as expected: ${networkFault(error)}${advice}`, isFinal: false };
 }

@@ -38,7 +38,7 @@ export function createCursors() {
   const seqs: Record<Lane, Map<number, number>> = { live: new Map(), historical: new Map() };
   return {
     read: async () => seqs,
-    /** A reader whose commits are known, as those of a pipeline are. */
+    /** Wraps a reader so that its commits are recorded, as those of a pipeline are. */
     watched: (reader: EventLogReader, slot: number): EventLogReader => ({
       id: reader.id,
       read: (lane, afterSeq, limits) => reader.read(lane, afterSeq, limits),
@@ -58,7 +58,7 @@ export interface TestKafkaLog extends SharedLog {
   openReader(slot: number, options?: KafkaReaderOptions, deps?: KafkaReaderDeps): Promise<EventLogReader>;
 }
 
-/** A log of its own on the broker: nothing is made before a writer is opened. */
+/** Creates a separate log on the broker; its topics are created when a writer is opened. */
 export function createKafkaLog(more: Partial<KafkaLogOptions> = {}): TestKafkaLog {
   const options = testOptions(more);
   const cursors = createCursors();
@@ -84,7 +84,7 @@ export function createKafkaLog(more: Partial<KafkaLogOptions> = {}): TestKafkaLo
   };
 }
 
-/** One writer, and the reader of slot 0. */
+/** Opens a writer and the reader of slot 0. */
 export async function openTestLog(): Promise<OpenedLog> {
   const log = createKafkaLog({ slots: 1 });
   const writer = await log.openWriter();

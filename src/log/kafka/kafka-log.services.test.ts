@@ -7,7 +7,7 @@ describe.skipIf(kafkaBrokers === '')('with a broker', () => {
   describeEventLog('Kafka', openTestLog);
   describeSharedEventLog('Kafka', async () => {
     const log = createKafkaLog();
-    // The topics are there: a process with a writer has started before.
+    // Creates the topics, as a process with a writer does.
     await (await log.openWriter()).close();
     return log;
   });

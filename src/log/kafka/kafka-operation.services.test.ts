@@ -39,7 +39,7 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
     }
   }
 
-  it('what was not written by the log, or was altered, comes back as damaged, and what follows is read', async () => {
+  it('foreign and altered messages are returned as damaged, and later ones are read', async () => {
     const producer = new Producer({ clientId: 'millrace-test', bootstrapBrokers: [kafkaBrokers] });
     const topic = topicName(log.options.topicPrefix, 'live');
     await writer.append('live', record('first'), 0);
@@ -57,7 +57,7 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
     ]);
   });
 
-  it('what is committed is deleted, and only that; a reader that lags behind a deletion says so', async () => {
+  it('only committed records are deleted, and a reader behind a deletion reports it', async () => {
     for (const text of ['a', 'b', 'c']) await writer.append('live', record(text), 0);
     const said: string[] = [];
     const other = await log.openReader(0, {}, { onProblem: (sentence) => said.push(sentence) });
@@ -68,7 +68,7 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
     await other.close();
   });
 
-  it('a range that was read before is never read shorter: a log that ends earlier is an error', async () => {
+  it('a range that was read before never becomes shorter: a log that ends earlier is an error', async () => {
     const seq = await writer.append('live', record('a'), 0);
     await expect(reader.read('live', 0, { ...noLimits, lastSeq: seq + 1 })).rejects.toBeInstanceOf(LogUnavailableError);
     expect(texts(await reader.read('live', 0, { ...noLimits, lastSeq: seq }))).toEqual(['a']);
@@ -77,7 +77,7 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
     );
   });
 
-  it('beyond the bytes on their way appends are refused, not queued', async () => {
+  it('beyond the limit of bytes in flight appends are refused, not queued', async () => {
     const tight = await log.openWriter({ inFlightBytesMax: 1000 });
     const large = { ...record('large'), body: new Uint8Array(900) };
     const results = await Promise.allSettled([1, 2, 3].map(() => tight.append('live', large, 0)));
@@ -86,13 +86,13 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
     await tight.close();
   });
 
-  it('a body beyond what the topics take is refused, and the others are taken', async () => {
+  it('a body larger than the topics accept is refused, and others are accepted', async () => {
     const body = new Uint8Array(log.options.bodyBytesMax + 1);
     await expect(writer.append('live', { ...record('huge'), body }, 0)).rejects.toBeInstanceOf(LogUnavailableError);
     await writer.append('live', record('small'), 0);
   });
 
-  it('appends of one moment travel together', async () => {
+  it('concurrent appends share a request', async () => {
     let answers = 0;
     const counted = await log.openWriter({}, { onAnswer: () => (answers += 1) });
     await Promise.all(Array.from({ length: 500 }, (_, n) => counted.append('live', record(String(n)), 0)));
@@ -100,7 +100,7 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
     await counted.close();
   });
 
-  it('a cursor beyond the end of the log: nothing is taken that would never be read', async () => {
+  it('a cursor beyond the end of the log refuses appends that would never be read', async () => {
     const said: string[] = [];
     const lost = await openKafkaLogWriter(log.options, {
       cursors: async () => ({ live: new Map([[0, 7]]), historical: new Map() }),
@@ -117,7 +117,7 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
     [{ replication: 2 }, 'has 1 replicas, MILLRACE_KAFKA_REPLICATION is 2'],
     [{ minInsync: 2 }, 'has min.insync.replicas=1, MILLRACE_KAFKA_MIN_INSYNC is 2: set min.insync.replicas=2'],
     [{ bodyBytesMax: 30_000_000 }, 'has max.message.bytes=21037056, less than the largest body'],
-  ])('topics that do not fit are refused with what to change: %o', async (more, sentence) => {
+  ])('unsuitable topics are refused with what to change: %o', async (more, sentence) => {
     const opening = openKafkaLogWriter({ ...log.options, ...more }, { cursors: noCursors });
     await expect(opening).rejects.toMatchObject({ name: 'KafkaLogError', message: expect.stringContaining(sentence) });
   });
@@ -140,12 +140,12 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
     await expect.poll(open, { timeout: 8000 }).toContain(sentence);
   });
 
-  it('more replicas than brokers: the cluster says so, and the sentence names the setting', async () => {
+  it('more replicas than brokers are refused with the setting to change', async () => {
     const opening = openKafkaLogWriter(testOptions({ replication: 3 }), { cursors: noCursors });
     await expect(opening).rejects.toThrow(/fewer than MILLRACE_KAFKA_REPLICATION=3 brokers/);
   });
 
-  it('processes that make the topics at once all find them', async () => {
+  it('processes that create the topics concurrently all find them', async () => {
     const fresh = createKafkaLog({ slots: 4 });
     const writers = await Promise.all([1, 2, 3].map(() => fresh.openWriter()));
     const seqs = await Promise.all(writers.map((each, slot) => each.append('live', record('a'), slot)));
@@ -155,7 +155,7 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
   });
 });
 
-describe.skipIf(tlsBrokers === '')('a broker that asks for TLS and a user', () => {
+describe.skipIf(tlsBrokers === '')('a broker that requires TLS and a user', () => {
   const optionsWith = async (more: Partial<AccessTexts>) => {
     const broker = parseBroker(tlsBrokers);
     if (broker === undefined) throw new Error('expected a broker');

@@ -18,10 +18,10 @@ const slots = 2;
 const senders = 16;
 const kills = 2;
 const unavailableMsMax = 60_000;
-/** Of one read: so that ranges end anywhere. */
+/** Limit of one read, so that ranges end anywhere. */
 const readLimits = { events: 37, bytes: 1_000_000 };
 
-describe.skipIf(kafkaBrokers === '')('three brokers, each record on all of them', () => {
+describe.skipIf(kafkaBrokers === '')('three brokers with every record on each', () => {
   let directory: string;
   let nodes: KafkaClusterNode[] = [];
   let options: KafkaLogOptions;
@@ -45,7 +45,7 @@ describe.skipIf(kafkaBrokers === '')('three brokers, each record on all of them'
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** SIGKILL for whoever leads the partition; resolves with it once another one does. */
+  /** Kills the leader of the partition and returns it once there is another one. */
   async function killLeader(slot: number): Promise<KafkaClusterNode> {
     const cluster = await openCluster(options);
     try {
@@ -67,7 +67,7 @@ describe.skipIf(kafkaBrokers === '')('three brokers, each record on all of them'
     }
   }
 
-  it('kill -9 of the leader while appending and reading: what was acknowledged is read once, nothing twice, each sender keeps its order, and appends go on', async () => {
+  it('kill -9 of the leader during appends and reads: acknowledged records are read once, each sender keeps its order, and appends continue', async () => {
     const writer = await openKafkaLogWriter(
       { ...options, appendTimeoutMs: 30_000, pollMs: 100 },
       { cursors: async () => ({ live: new Map(), historical: new Map() }) },
@@ -116,8 +116,8 @@ describe.skipIf(kafkaBrokers === '')('three brokers, each record on all of them'
 });
 
 /**
- * As a pipeline reads: on from what it has, and the range that it read last once more, which has to be the same. Until nothing more
- * is there once all is sent.
+ * Reads as a pipeline does: continues after what it has, and repeats the previous range, which must be the same. Ends when
+ * everything has been sent and read.
  */
 async function readAlong(reader: EventLogReader, sent: AbortSignal): Promise<string[]> {
   const found: string[] = [];
@@ -141,8 +141,8 @@ async function readAlong(reader: EventLogReader, sent: AbortSignal): Promise<str
 }
 
 /**
- * A reader may say that it cannot go on for now: a new leader knows what was confirmed only once another broker has asked it for records.
- * It is asked again as a pipeline does, with pauses that grow, for as long as brokers that lack processors may take.
+ * A read may fail temporarily: a new leader knows what was confirmed only once another broker has fetched from it. Retries like a
+ * pipeline, with growing pauses, for as long as brokers on a busy machine may take.
  */
 async function whenThere<T>(read: () => Promise<T>): Promise<T> {
   const until = performance.now() + unavailableMsMax;

@@ -33,7 +33,7 @@ export interface PartitionFetch {
 
 const outOfRange = 1;
 const none = 0;
-/** Retries for this long, which covers a change of leaders; after that the caller has to report the failure. */
+/** Retries for this long, which covers a change of leaders; after that the caller must report the failure. */
 const retryMs = 5000;
 const retryFirstMs = 50;
 const retryMaxMs = 1000;

@@ -21,8 +21,8 @@ function item(bytes: number, deadline = Infinity): Waiting & { readonly outcome:
 
 const id = (producerId: bigint) => ({ producerId, producerEpoch: 0 });
 
-describe('appends that wait for one partition', () => {
-  it('small ones are sent together up to a size, a large one alone', () => {
+describe('appends waiting for a partition', () => {
+  it('small ones are sent together up to a size, and a large one alone', () => {
     const queue = new PartitionQueue();
     const sizes = [10, 20, 2_000_000, 600_000, 600_000];
     for (const bytes of sizes) queue.push(item(bytes));
@@ -34,7 +34,7 @@ describe('appends that wait for one partition', () => {
     expect(groups).toEqual([[10, 20], [2_000_000], [600_000], [600_000]]);
   });
 
-  it('a batch that is tried again is the same one, with the same number', () => {
+  it('a retry sends the same batch with the same sequence', () => {
     const queue = new PartitionQueue();
     queue.begin(id(1n));
     queue.push(item(1));
@@ -47,7 +47,7 @@ describe('appends that wait for one partition', () => {
     expect(queue.sequence).toBe(1);
   });
 
-  it('after one was given up the id is never used again, also when the next try fails before it has another', () => {
+  it('after a failure the id is never used again, even if the next attempt fails before it has another', () => {
     const queue = new PartitionQueue();
     queue.begin(id(1n));
     for (let round = 0; round < 2; round += 1) {
@@ -58,7 +58,7 @@ describe('appends that wait for one partition', () => {
     }
   });
 
-  it('what waited as long is given up with it; what came later is still tried', async () => {
+  it('records that have waited as long fail with it, and later ones are still tried', async () => {
     const queue = new PartitionQueue();
     const [first, late, young] = [item(2_000_000, 0), item(1, 0), item(1)];
     for (const each of [first, late, young]) queue.push(each);

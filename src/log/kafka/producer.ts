@@ -245,7 +245,7 @@ export class LaneProducer {
     else queue.fail(unavailable(`${final} (Kafka's error ${errorCode})`));
   }
 
-  /** Retries the batch after a pause, or fails it. */
+  /** Retries the batch after a pause, or fails it at its deadline. */
   #retry(queue: PartitionQueue, batch: Batch, sentence: string): void {
     const pauseMs = backoffMs(batch.attempts, retryFirstMs, retryMaxMs);
     batch.attempts += 1;

@@ -151,7 +151,7 @@ class SlotReader implements EventLogReader {
     for (const lane of lanes) this.#shared.ahead.drop(nameOf(lane, this.#slot));
   }
 
-  /** Returns at least one record after the seq, or undefined if there is none yet. Rejects if the log must reach `lastSeq` and does not. */
+  /** Returns at least one record after the seq, or undefined if the log ends there. Rejects if the log must reach `lastSeq` and does not. */
   async #piece(lane: Lane, at: number, { bytes, lastSeq = 0 }: Pick<ReadLimits, 'bytes' | 'lastSeq'>) {
     const kept = this.#shared.ahead.take(nameOf(lane, this.#slot), at);
     if (kept !== undefined) return kept;
@@ -169,7 +169,7 @@ class SlotReader implements EventLogReader {
         continue;
       }
       if (offset >= lastSeq) return undefined;
-      // A new leader learns with a delay what was confirmed; a shorter range would be a different one.
+      // A new leader learns with a delay what is confirmed; a shorter range would be a different one.
       throw new LogUnavailableError(
         `expected ${this.#place(lane)} to reach record ${lastSeq}, which was read before; it ends at ${answer.highWatermark} now`,
       );
@@ -227,7 +227,7 @@ interface Ahead {
   readonly next: number;
 }
 
-/** Keeps at most one block per name, with a limit for all together; whatever does not fit is fetched again. */
+/** Keeps at most one block per name, with a limit for all together; the rest is fetched again. */
 interface ReadAhead {
   /** Takes a block; one that begins elsewhere is dropped. */
   take(name: string, afterSeq: number): Ahead | undefined;

@@ -4,26 +4,26 @@ import { messageOf, recordOf, type KafkaHeaders } from './record-form.ts';
 
 const headersOf = (headers: Map<Buffer, Buffer>): KafkaHeaders => [...headers];
 
-describe('a record as a message of Kafka', () => {
-  it('comes back as it was, with a header in any script', () => {
+describe('a record as a Kafka message', () => {
+  it('is returned unchanged, with a header in any script', () => {
     const full = { ...header('r-1', 7), ip: '2001:db8::1', requestId: 'ю-✓', sentAt: 5, rowsStored: true as const };
     const { value, headers } = messageOf({ header: full, body: new Uint8Array([0, 255, 10]) });
     expect(recordOf(3, headersOf(headers), value)).toEqual({ seq: 3, header: full, body: Buffer.from([0, 255, 10]) });
   });
 
-  it('an empty body may come back as no value at all', () => {
+  it('may have an empty body that Kafka returns as no value', () => {
     const { headers } = messageOf({ header: header('r'), body: new Uint8Array(0) });
     expect(recordOf(1, headersOf(headers), null)).toMatchObject({ header: { requestId: 'r' } });
   });
 
-  it('shared memory is copied, as it may change on the way', () => {
+  it('is a copy of shared memory, which may change while it is sent', () => {
     const body = new Uint8Array(new SharedArrayBuffer(4)).fill(7);
     const { value } = messageOf({ header: header('r'), body });
     body.fill(8);
     expect([...value]).toEqual([7, 7, 7, 7]);
   });
 
-  it('every flipped bit of header, checksum or body makes it a damaged one', () => {
+  it('is damaged by any flipped bit in header, checksum or body', () => {
     const { value, headers } = messageOf(record('body'));
     const [first, second] = headersOf(headers).map(([name, content]) => ({
       name,
@@ -44,8 +44,8 @@ describe('a record as a message of Kafka', () => {
   it.each([
     ['no headers', []],
     ['no checksum', [[Buffer.from('millrace'), Buffer.from('{}')]]],
-    ['a header of nothing', [[Buffer.from('millrace'), null]]],
-  ] as const)('%s: damaged, its bytes are kept', (_what, headers) => {
+    ['an empty header', [[Buffer.from('millrace'), null]]],
+  ] as const)('is damaged and keeps its bytes: %s', (_what, headers) => {
     const found = recordOf(9, headers, Buffer.from('x'));
     expect(found).toMatchObject({ seq: 9, damaged: expect.any(String), bytes: Buffer.from('x') });
   });

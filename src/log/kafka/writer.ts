@@ -216,7 +216,7 @@ class Writer implements KafkaLogWriter {
     const { name } = this.#cluster.topics[lane];
     const sentence =
       `partition ${slot} of "${name}" ends at ${end}, but ${cursor} records of it are processed: Kafka has lost records, or these ` +
-      'are other topics than before; nothing is taken for it. Bring back the topics, or name the right ones (MILLRACE_KAFKA_TOPIC_PREFIX)';
+      'are other topics than before; it accepts nothing. Restore the topics, or set MILLRACE_KAFKA_TOPIC_PREFIX to the right ones';
     this.#lost[lane].set(slot, sentence);
     this.#deps.onProblem?.(sentence);
   }
@@ -229,26 +229,26 @@ const pollMs = 100;
 const alreadyExists = 36;
 const invalidReplication = 38;
 const none = 0;
-/** Kafka's own header, ours, and what a batch adds. */
+/** Size of Kafka's record header, our headers and the batch header. */
 const recordHeadBytes = 65_536;
-/** So that the disk comes back in pieces: only whole files of a partition are deleted. */
+/** Kafka only deletes whole files of a partition, so this is the unit in which space is freed. */
 const segmentBytes = 268_435_456;
 
-/** Largest batch that the topics must take: one record with the largest body. */
+/** Returns the size of the largest batch that the topics must accept: one record with the largest body. */
 function batchBytesMax({ bodyBytesMax }: Pick<KafkaLogOptions, 'bodyBytesMax'>): number {
   return bodyBytesMax + recordHeadBytes;
 }
 
 /**
- * Makes the two topics unless they are there, and checks them. Several processes may do so at once. Rejects with
- * KafkaLogError, which names what is wrong and how to put it right, or with LogUnavailableError.
+ * Creates missing topics and checks all. Several processes may do so concurrently. Rejects with KafkaLogError, which states what
+ * to change, or with LogUnavailableError.
  */
 async function prepareTopics(link: Link, options: KafkaLogOptions): Promise<void> {
   const names = lanes.map((lane) => topicName(options.topicPrefix, lane));
   const found = await topicsNamed(link, names);
   const missing = names.filter((name) => !found.has(name));
   if (missing.length > 0) {
-    await makeTopics(link, missing, options);
+    await createMissingTopics(link, missing, options);
     await waitForTopics(link, names, options);
   }
   const topics = await topicsNamed(link, names);
@@ -274,7 +274,7 @@ async function topicsNamed(link: Link, names: readonly string[]): Promise<Readon
   return new Map(there.map((topic) => [topic.name ?? '', topic]));
 }
 
-async function makeTopics(link: Link, names: readonly string[], options: KafkaLogOptions): Promise<void> {
+async function createMissingTopics(link: Link, names: readonly string[], options: KafkaLogOptions): Promise<void> {
   const configs = Object.entries(wantedSettings(options)).map(([name, value]) => ({ name, value }));
   const topics = names.map((name) => ({
     name,
@@ -290,7 +290,7 @@ async function makeTopics(link: Link, names: readonly string[], options: KafkaLo
     const advice =
       errorCode === invalidReplication
         ? `: the cluster has fewer than MILLRACE_KAFKA_REPLICATION=${options.replication} brokers`
-        : '; make it by hand, or let the user make topics';
+        : '; create it by hand, or allow the user to create topics';
     throw new KafkaLogError(
       `expected to create the topic "${name}", got from Kafka: ${errorMessage ?? ''} (its error ${errorCode})${advice}`,
     );
@@ -308,7 +308,7 @@ async function waitForTopics(link: Link, names: readonly string[], { slots }: Ka
   throw new KafkaLogError(`expected the topics ${names.join(' and ')} to have leaders within ${createMs / 1000} s`);
 }
 
-/** Returns the settings of new topics. Nothing is deleted by age or size: the log deletes records behind its cursors itself. */
+/** Returns the settings of new topics. Nothing is deleted by age or size: the log deletes records before its cursors itself. */
 function wantedSettings(options: KafkaLogOptions): Readonly<Record<string, string>> {
   return {
     'cleanup.policy': 'delete',

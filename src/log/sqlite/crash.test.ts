@@ -7,7 +7,7 @@ import { answersOf, childCommand, startChild, survivors } from '../../../test/su
 import { record } from '../../../test/conformance/event-log/event-log.ts';
 import { openSqliteLogWriter } from './writer.ts';
 
-// Real: processes, kill -9, files. Observed: what the child printed before it died, against what a fresh process reads.
+// Real processes, kill -9 and files. Compares what the child printed before it died with what another process reads.
 
 let dir: string;
 beforeEach(async () => {
@@ -16,14 +16,14 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 describe('kill -9', () => {
-  it('every acknowledged record is readable once, and numbers go on above all used, in 10 rounds', async () => {
+  it('every acknowledged record is readable once, and numbers continue above all used ones, in 10 rounds', async () => {
     const random = seededRandom(20_261_120);
     const all = new Map<number, string>();
     let committed = 0;
     let highest = 0;
     for (let round = 0; round < 10; round += 1) {
       const child = startChild(childCommand(dir, 'append', committed));
-      // Not after some time: how much a process appends in it is the machine's affair.
+      // Waits for output rather than time, because the speed depends on the machine.
       expect(await child.sees('ack ', 1 + Math.floor(random() * 60))).toBe(true);
       child.process.kill('SIGKILL');
       await child.ended();
@@ -42,7 +42,7 @@ describe('kill -9', () => {
 });
 
 describe('close', () => {
-  it('a process that closes the log while it waits ends by itself', async () => {
+  it('a process that closes the log while it waits ends on its own', async () => {
     const child = startChild(childCommand(dir, 'close'));
     await child.ended();
     expect(child.lines.at(-1)).toBe('closed');
@@ -51,7 +51,7 @@ describe('close', () => {
 });
 
 describe('exclusive ownership', () => {
-  it('a second process is refused with a sentence, and may write once the first is gone', async () => {
+  it('a second process is refused with a message and can write once the first has ended', async () => {
     const child = startChild(childCommand(dir, 'append'));
     expect(await child.sees('ack ')).toBe(true);
     const options = { committed: { live: 0, historical: 0 } };

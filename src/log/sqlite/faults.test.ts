@@ -12,8 +12,8 @@ import {
   survivors,
 } from '../../../test/support/eventlog/child-log.ts';
 
-// Real: processes, files, failing syncs (strace), file-size limits (prlimit), a full disk (tmpfs). What the machine
-// does not permit is skipped. Observed: what the child said, against what a fresh process reads.
+// Real processes, files, failing syncs (strace), file-size limits (prlimit) and a full disk (tmpfs). Tests that the machine does
+// not permit are skipped. Compares what the child reported with what another process reads.
 
 const run = promisify(execFile);
 
@@ -25,22 +25,25 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const hasStrace = spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status === 0;
 
-/** The child with syncs that fail, `which` as strace counts them. The first twenty or so belong to the opening. */
+/** Runs the child with failing syncs, `which` as strace counts them. About the first twenty belong to opening the log. */
 function withFailingSyncs(which: string, command: readonly string[]): string[] {
   const inject = `inject=fdatasync,fsync:error=EIO:when=${which}`;
   return ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=fdatasync,fsync', '-e', inject, ...command];
 }
 
 describe.skipIf(!hasStrace)('failing fsync (needs strace)', () => {
-  it.each(['40+', '41+', '47+'])('a refused append does not come back after kill -9: syncs %s fail', async (which) => {
-    const child = startChild(withFailingSyncs(which, childCommand(dir, 'first-failure')));
-    await child.ended();
-    const { acked, failed, errors } = answersOf(child.lines);
-    expect([...errors]).toEqual(['LogUnavailableError']);
-    expect(failed.size).toBe(1);
-    expect(acked.size).toBeGreaterThan(5);
-    expect([...(await survivors(dir, 0))]).toEqual([...acked]);
-  });
+  it.each(['40+', '41+', '47+'])(
+    'a refused append does not reappear after kill -9 when syncs %s fail',
+    async (which) => {
+      const child = startChild(withFailingSyncs(which, childCommand(dir, 'first-failure')));
+      await child.ended();
+      const { acked, failed, errors } = answersOf(child.lines);
+      expect([...errors]).toEqual(['LogUnavailableError']);
+      expect(failed.size).toBe(1);
+      expect(acked.size).toBeGreaterThan(5);
+      expect([...(await survivors(dir, 0))]).toEqual([...acked]);
+    },
+  );
 
   it('appends work again once syncs do', async () => {
     const child = startChild(withFailingSyncs('40..49', childCommand(dir, 'append')));
@@ -57,7 +60,7 @@ describe.skipIf(!hasStrace)('failing fsync (needs strace)', () => {
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
 
 describe.skipIf(!hasPrlimit)('a file that cannot grow (needs prlimit)', () => {
-  it('appends are refused, and work again once it can', async () => {
+  it('appends are refused and work again once it can', async () => {
     const child = startChild(['prlimit', `--fsize=${400_000}:`, ...childCommand(dir, 'append')]);
     expect(await child.sees('fail ')).toBe(true);
     await run('prlimit', ['--pid', String(child.process.pid), '--fsize=unlimited:']);
@@ -72,7 +75,7 @@ describe.skipIf(!hasPrlimit)('a file that cannot grow (needs prlimit)', () => {
 const mayMount = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
 
 describe.skipIf(!mayMount)('disk full (needs the right to mount)', () => {
-  it('appends are refused, nothing of them is readable, and they work again once there is space', async () => {
+  it('appends are refused, leave nothing readable and work again once there is space', async () => {
     const ballast = `head -c 8000000 /dev/zero >"${dir}/ballast"`;
     const script = `mount -t tmpfs -o size=12m tmpfs "${dir}" && ${ballast} && exec "$@"`;
     const child = startChild(['unshare', '-m', 'sh', '-c', script, 'sh', ...childCommand(dir, 'disk-full')]);
@@ -88,7 +91,7 @@ describe.skipIf(!mayMount)('disk full (needs the right to mount)', () => {
     expect(said('room')).toEqual(['true']);
     expect(whenFull).toEqual(seqs.slice(0, roomAt));
     expect(withQuota).toEqual(seqs.slice(0, roomAt + 1));
-    // The consumer alone made room: the drained files went although deleting rows had no space left.
+    // Only the consumer made room: drained files were removed although there was no space to delete rows.
     expect(afterDrain).toEqual(seqs.filter((seq) => acked.get(seq)?.startsWith('c')));
     expect(afterDrain?.length).toBe(1);
   });

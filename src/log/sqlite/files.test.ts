@@ -13,7 +13,7 @@ import { formatVersion, pageBytes, segmentFileName, seqJump, seqSkip } from './f
 import { openSqliteLogWriter, type SqliteLogOptions, type SqliteLogWriter } from './writer.ts';
 import { openSqliteLogReader } from './reader.ts';
 
-// Real: files, threads. What is on disk is looked at (and damaged) only while the log is closed, or by size and name.
+// Real files and threads. Files are read and damaged only while the log is closed; otherwise only sizes and names are read.
 
 const mebibyte = 1024 * 1024;
 
@@ -50,7 +50,7 @@ async function open(options: Partial<SqliteLogOptions> & { live?: number } = {})
   return opened;
 }
 
-/** Appends `count` records of `bytes` each; gives their seqs. */
+/** Appends `count` records of `bytes` each and returns their seqs. */
 function fill(writer: SqliteLogWriter, count: number, bytes: number): Promise<number[]> {
   const bodies = Array.from({ length: count }, () => new Uint8Array(randomBytes(bytes)));
   return Promise.all(bodies.map((body, n) => writer.append('live', { header: header(`r${n}`), body })));
@@ -64,7 +64,7 @@ function segmentFiles(): string[] {
   return liveFiles().filter((name) => name.endsWith('.sqlite'));
 }
 
-/** A file may go between the look at the directory and the one at the file. */
+/** A file may be removed after it was listed. */
 function liveBytes(): number {
   const sizes = liveFiles().map((name) => statSync(join(dir, 'live', name), { throwIfNoEntry: false })?.size ?? 0);
   return sizes.reduce((sum, size) => sum + size, 0);
@@ -101,7 +101,7 @@ describe('damage', () => {
   it.each([
     { title: 'a body', needle: 'the-body-3' },
     { title: 'a header', needle: '"requestId":"h3"' },
-  ])('a flipped byte in $title sets that record aside and no other', async ({ needle }) => {
+  ])('a flipped byte in $title damages only that record', async ({ needle }) => {
     const before = await open();
     for (let n = 1; n <= 5; n += 1) {
       await before.writer.append('live', { header: header(`h${n}`), body: Buffer.from(`the-body-${n}`.repeat(300)) });
@@ -124,7 +124,7 @@ describe('damage', () => {
     expect(writer.backlog('live').records).toBe(2);
   });
 
-  it('a page that cannot be read costs its records, which are named, and no other', async () => {
+  it('an unreadable page damages only its records, which are named', async () => {
     const before = await open();
     const seqs = await fill(before.writer, 400, 1000);
     await before.close();
@@ -147,7 +147,7 @@ describe('damage', () => {
     expect(await writer.append('live', record('and after that'))).toBeGreaterThan(next);
   });
 
-  it('a newest file that is no database is set aside: appends go on in a new one, far above its numbers', async () => {
+  it('a newest file that is not a database is set aside, and appends continue in a new one with far higher numbers', async () => {
     const before = await open();
     const seqs = await fill(before.writer, 5, 100);
     await before.close();
@@ -165,7 +165,7 @@ describe('damage', () => {
 });
 
 describe('files', () => {
-  it('full files are closed, and unlinked with all that belongs to them once consumed', async () => {
+  it('full files are closed, and unlinked with their other files once consumed', async () => {
     const { reader, writer } = await open({ segmentBytes: mebibyte });
     const seqs: number[] = [];
     for (let n = 0; n < 10; n += 1) seqs.push(...(await fill(writer, 10, 58_000)));
@@ -181,7 +181,7 @@ describe('files', () => {
     expect(liveFiles().filter((name) => !name.startsWith(only))).toEqual([]);
   });
 
-  it('a large file gives its space back once it is drained', async () => {
+  it('a large file frees its space once it is drained', async () => {
     const { reader, writer } = await open({ drainedFileBytes: mebibyte });
     const seqs = await fill(writer, 100, 58_000);
     await reader.read('live', 0, { events: 1, bytes: 1 });
@@ -193,7 +193,7 @@ describe('files', () => {
     expect(texts(await reader.read('live', seqs.at(-1) ?? 0, noLimits))).toEqual(['next']);
   });
 
-  it('rows are deleted behind the consumer, so that the file stays small', async () => {
+  it('consumed rows are deleted, so that the file stays small', async () => {
     const { reader, writer } = await open();
     for (let n = 0; n < 60; n += 1) {
       const seqs = await fill(writer, 10, 58_000);
@@ -203,7 +203,7 @@ describe('files', () => {
     expect(statSync(join(dir, 'live', only)).size).toBeLessThan(8 * mebibyte);
   });
 
-  it('what a crash left behind while files came and went is cleaned up', async () => {
+  it('remains of a crash during creation and removal of files are cleaned up', async () => {
     const before = await open();
     await before.writer.append('live', record('kept'));
     await before.close();
@@ -218,7 +218,7 @@ describe('files', () => {
 });
 
 describe('restart', () => {
-  it('the backlog is what the cursor has not passed', async () => {
+  it('the backlog consists of the records after the cursor', async () => {
     const before = await open({ segmentBytes: mebibyte / 4 });
     const seqs: number[] = [];
     for (let n = 0; n < 10; n += 1) seqs.push(...(await fill(before.writer, 3, 50_000)));
@@ -229,7 +229,7 @@ describe('restart', () => {
     expect(intact(await reader.read('live', seqs[19] ?? 0, noLimits))).toEqual(seqs.slice(20));
   });
 
-  it('numbers go on when everything was drained, again and again', async () => {
+  it('numbers continue after everything was drained, repeatedly', async () => {
     let last = 0;
     for (let round = 0; round < 3; round += 1) {
       const { writer, reader, close } = await open({ live: last, drainedFileBytes: 0 });
@@ -242,18 +242,18 @@ describe('restart', () => {
     }
   });
 
-  it('a cursor ahead of the files moves the numbers far above it: some may stand for stored rows already', async () => {
+  it('a cursor ahead of the files moves the numbers far above it, because rows may be stored under them', async () => {
     const { writer, reader } = await open({ live: 1000 });
     const seq = await writer.append('live', record('new'));
     expect(seq).toBe(1000 + seqJump);
     expect(intact(await reader.read('live', 1000, noLimits))).toEqual([seq]);
   });
 
-  it('after a crash the numbers move on by more than the disk can have lost; deleting goes on too', async () => {
+  it('after a crash the numbers jump by more than the disk can have lost, and deleting continues', async () => {
     const before = await open();
     const seqs = await fill(before.writer, 20, 50_000);
     const copy = await mkdtemp(join(tmpdir(), 'millrace-files-copy-'));
-    // A copy of the files of a log that is open is what a crash leaves.
+    // A copy of an open log's files is what a crash leaves.
     cpSync(dir, copy, { recursive: true });
     await before.close();
     await rm(dir, { recursive: true });
@@ -266,7 +266,7 @@ describe('restart', () => {
     await eventually(() => rowCount(segmentFileName(1)) === 10);
   });
 
-  it('the log keeps its identity, and gets a new one when it was lost or only half written', async () => {
+  it('the log keeps its identity, and gets a new one if it was lost or only half written', async () => {
     const first = await open();
     const { id } = first.reader;
     await first.close();
@@ -282,7 +282,7 @@ describe('restart', () => {
     }
   });
 
-  it('appends that were not answered yet are finished by close', async () => {
+  it('close completes unanswered appends', async () => {
     const before = await open();
     const pending = fill(before.writer, 20, 1000);
     await before.close();
@@ -293,7 +293,7 @@ describe('restart', () => {
 });
 
 describe('refusals', () => {
-  it('files of a newer format are left alone, with a sentence', async () => {
+  it('files of a newer format are left unchanged, with a message', async () => {
     const before = await open();
     await before.writer.append('live', record('a'));
     await before.close();
@@ -308,12 +308,12 @@ describe('refusals', () => {
     expect(segmentFiles()).toEqual([segmentFileName(1)]);
   });
 
-  it('a second writer in the same process is refused too', async () => {
+  it('a second writer in the same process is refused', async () => {
     await open();
     await expect(open()).rejects.toMatchObject({ name: 'LogOpenError', code: 'in_use' });
   });
 
-  it('a directory that cannot be made is refused with the reason', async () => {
+  it('a directory that cannot be created is refused with the reason', async () => {
     writeFileSync(join(dir, 'live'), 'a file in the way');
     await expect(open()).rejects.toMatchObject({
       name: 'LogOpenError',
@@ -322,7 +322,7 @@ describe('refusals', () => {
     });
   });
 
-  it('more bytes on their way to the disk than allowed: an append is refused, a later one is taken', async () => {
+  it('an append beyond the bytes allowed in flight is refused, and a later one is accepted', async () => {
     const { writer } = await open({ inFlightBytesMax: 100_000 });
     const [first, second] = await Promise.allSettled([fill(writer, 1, 60_000), fill(writer, 1, 60_000)]);
     expect(first.status).toBe('fulfilled');
@@ -331,7 +331,7 @@ describe('refusals', () => {
     expect(writer.backlog('live').bytes).toBe(260_000);
   });
 
-  it('a body whose memory has moved already is refused rather than stored empty', async () => {
+  it('a body whose memory was already transferred is refused rather than stored empty', async () => {
     const { writer } = await open();
     const body = new Uint8Array(100_000);
     await writer.append('live', { header: header('a'), body });
@@ -341,7 +341,7 @@ describe('refusals', () => {
 });
 
 describe('threads', () => {
-  it('a reader in another thread is woken, reads everything in order, and its commit reaches the writer', async () => {
+  it('a reader in another thread is woken, reads everything in order, and commits to the writer', async () => {
     const { writer } = await open();
     const { port1, port2 } = new MessageChannel();
     const worker = new Worker(new URL('../../../test/support/eventlog/reader-thread.ts', import.meta.url), {

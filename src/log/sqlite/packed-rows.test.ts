@@ -3,7 +3,7 @@ import { RowPacker, unpackRows } from './packed-rows.ts';
 
 const sizes = [0, 1, 300, 16 * 1024, 16 * 1024 + 1, 5, 100_000, 70, ...Array.from({ length: 100 }, () => 16_000)];
 
-it('rows come out as they went in, small and large bodies alike, also those of the next round', () => {
+it('rows are unpacked as they were packed, with small and large bodies, also in the next round', () => {
   const packer = new RowPacker();
   for (const round of [1, 2]) {
     const rows = sizes.map((bytes, n) => ({
@@ -19,7 +19,7 @@ it('rows come out as they went in, small and large bodies alike, also those of t
   }
 });
 
-it('a body belongs to it from the moment it is added: what a small view shows later changes nothing', () => {
+it('a body is owned from the moment it is added: later changes to a small view have no effect', () => {
   const packer = new RowPacker();
   const body = new Uint8Array([1, 2, 3]);
   packer.add('a', 1, body);

@@ -94,7 +94,7 @@ function unreadableRange(firstSeq: number, lastSeq: number, why: string): Stored
   return { seq: lastSeq, damaged: `the file cannot be read at ${which}: ${why}`, bytes: nothing };
 }
 
-/** Returns the lowest seq from `from` on at which reading can continue; `lastSeq + 1` if there is none. */
+/** Returns the lowest seq from `from` on at which reading can continue; `lastSeq + 1` if no record is readable. */
 function nextReadable(first: StatementSync, from: number, lastSeq: number): number {
   let failed = from;
   let probe = from + 1;

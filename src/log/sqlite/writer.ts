@@ -9,7 +9,7 @@ import { numbersPerSize, type FromWriterThread, type ToWriterThread, type Writer
 import { createSharedMemory, sharedPositions } from './shared-positions.ts';
 
 export interface SqliteLogOptions {
-  /** The consumer's cursor per lane, from the metadata store; 0 if there is none yet. */
+  /** The consumer's cursor per lane, from the metadata store; 0 at first. */
   readonly committed: PerLane<number>;
   /** A file of the log that uses more bytes is closed and a new one started. Default 256 MiB. */
   readonly segmentBytes?: number;

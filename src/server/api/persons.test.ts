@@ -190,7 +190,7 @@ describe('ingestion warnings', () => {
     const result = {
       type: 'distinct_id_truncated',
       severity: 'warning',
-      meaning: 'The distinct_id was cut to 200 characters.',
+      meaning: 'The distinct_id was truncated to 200 characters.',
       count: 8,
       last_seen: '2026-11-20T08:59:00.000000Z',
       samples: [{ n: 99 }, { n: 80 }, { n: 81 }, { n: 82 }, { n: 70 }],

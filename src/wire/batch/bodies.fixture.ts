@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-/** Bodies of batches, drawn for tests: JSON of every shape, and what is nearly JSON. */
+/** Generators of batch bodies for tests: JSON of every shape, and text that is almost JSON. */
 
 const knownKeys = [
   'event',
@@ -37,7 +37,7 @@ function joined(...parts: readonly Text[]): Text {
   return fc.tuple(...parts).map((texts) => texts.join(''));
 }
 
-/** The text with some of its characters written by their numbers. */
+/** Writes some characters of the text as \u escapes. */
 function spelt(text: string, escaped: readonly number[]): string {
   const written = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return [...text].map((char, index) => (escaped.includes(index) ? written(char) : char)).join('');
@@ -48,7 +48,7 @@ const space = weighted([5, fc.constant('')], [1, fc.stringMatching(/^[ \t\r\n]{1
 const known = fc.constantFrom(...knownKeys);
 const plainKey = weighted(
   [8, known],
-  // Nearly one: a character more or fewer.
+  // Almost known: with a character added or missing.
   [1, joined(known, fc.constantFrom('x', 'é', '\\u00e9', '\\u0027', '\\u002B', '\\n', '\\"', ' '))],
   [1, fc.tuple(known, fc.nat(24)).map(([text, at]) => text.slice(0, at))],
   [1, fc.tuple(fc.constantFrom('k', '$', 'é', '\\\\'), fc.nat(40)).map(([part, times]) => part.repeat(times))],
@@ -78,7 +78,7 @@ const notQuiteContainers = [
   '{]',
 ];
 const notQuiteWords = ['tru', 'nul', 'fals', 'truex', 'nulL', 'NaN', 'x', '', ',', '}', ']', ':', '\u0000', '\u00a0'];
-/** What is taken for a JSON value at first sight. */
+/** Texts that resemble JSON values. */
 export const notQuiteValues: readonly string[] = [
   ...notQuiteTexts,
   ...notQuiteNumbers,
@@ -132,14 +132,14 @@ function bodies(event: Text, value: Text): Text {
 }
 
 const plainValue = values(plainKey, 20);
-/** JSON whose events are objects within every limit, with keys that are spelt plainly. */
+/** JSON whose events are objects within every limit, with unescaped keys. */
 export const plainBody: Text = bodies(elements(plainKey, plainValue), plainValue);
 
 const anyKey = weighted([6, plainKey], [1, speltKey]);
 const anyValue = weighted([60, values(anyKey, 70)], [1, fc.constantFrom(...notQuiteValues)]);
 const anyBody = bodies(weighted([20, elements(anyKey, anyValue)], [1, anyValue]), anyValue);
 
-/** What goes wrong on the way: nothing, an end too early, another byte, bytes that are no UTF-8. */
+/** Damage in transit: none, truncation, a changed byte, invalid UTF-8. */
 const damage: fc.Arbitrary<(bytes: Buffer) => Buffer> = weighted(
   [3, fc.constant((bytes: Buffer) => bytes)],
   [1, fc.nat().map((at) => (bytes: Buffer) => bytes.subarray(0, at % (bytes.length + 1)))],
@@ -155,7 +155,7 @@ const damage: fc.Arbitrary<(bytes: Buffer) => Buffer> = weighted(
   ],
 );
 
-/** Bodies with anything unusual, wrong or damaged in them. */
+/** Bodies with unusual, invalid or damaged content. */
 export const damagedBody: fc.Arbitrary<Buffer> = fc
   .tuple(anyBody, damage)
   .map(([text, damaged]) => damaged(Buffer.from(text)));

@@ -2,7 +2,7 @@ import { uuidPattern } from '../../base/uuids.ts';
 import { distinctIdCharsMax, nameCharsMax } from './limits.ts';
 
 /**
- * What capture takes, as JSON Schema, for the description of the API. The scanner is what decides (scan.ts, validate.ts);
+ * JSON Schema of what capture accepts, for the OpenAPI document. The scanner decides (scan.ts, validate.ts);
  * src/wire/capture/described.test.ts compares the two.
  */
 
@@ -15,7 +15,7 @@ const uuid = {
 const distinctId = {
   type: 'string',
   pattern: '\\S',
-  description: `Whose event it is. Longer than ${distinctIdCharsMax} characters is cut.`,
+  description: `Id of the person or device. Truncated to ${distinctIdCharsMax} characters.`,
   examples: ['ada'],
 } as const;
 
@@ -28,17 +28,17 @@ const eventProperties = {
   uuid: {
     ...uuid,
     description:
-      'The same uuid for the same event is stored once, however often it is sent. With or without dashes, in braces, behind urn:uuid: ' +
-      'and in any case it is the same uuid. Default: a new one; of a historical event, one that follows from its content.',
+      'Events with the same uuid are stored once. Dashes, braces, a `urn:uuid:` prefix and case do not matter. ' +
+      'Default: a new uuid; for a historical event, one derived from its content.',
   },
   timestamp: {
     type: 'string',
-    description: 'ISO 8601. Default: the time of arrival.',
+    description: 'ISO 8601. Default: the time of receipt.',
     examples: ['2026-01-31T12:00:00.000Z'],
   },
   properties: { ...map, examples: [{ plan: 'pro' }] },
-  $set: { ...map, description: 'Properties of the person; the time of the event decides which value stands.' },
-  $set_once: { ...map, description: 'Properties of the person; the earliest value stands.' },
+  $set: { ...map, description: 'Person properties. The value with the latest event time wins.' },
+  $set_once: { ...map, description: 'Person properties. The value with the earliest event time wins.' },
 } as const;
 
 const eventOf = (idIn: 'event' | 'properties'): object => ({
@@ -66,7 +66,7 @@ const events = {
   items: { anyOf: [eventOf('event'), eventOf('properties')] },
 } as const;
 
-/** The body that client libraries send to `/batch/` and its aliases; they take other forms, too. */
+/** The body that client libraries send to `/batch/` and its aliases, which also accept other forms. */
 export const batchBodySchema = {
   type: 'object',
   required: ['api_key', 'batch'],
@@ -78,13 +78,16 @@ export const batchBodySchema = {
       default: false,
       description: 'Marks historical events: a separate lane, exact timestamps, metered separately.',
     },
-    sent_at: { type: 'string', description: 'When the client sent it, by its own clock, ISO 8601.' },
+    sent_at: {
+      type: 'string',
+      description: "Time at which the client sent the body, by the client's clock, ISO 8601.",
+    },
   },
 } as const;
 
 const time = { type: 'string', format: 'date-time', examples: ['2026-01-31T12:00:00Z'] } as const;
 
-/** The body of the v1 endpoint. An event that breaks a rule is dropped, and its result says so; uuids have to be right. */
+/** The body of the v1 endpoint. Invalid events are dropped and reported in their results; an invalid uuid refuses the body. */
 export const v1BodySchema = {
   type: 'object',
   required: ['created_at', 'batch'],
@@ -99,7 +102,7 @@ export const v1BodySchema = {
         required: ['event', 'uuid', 'distinct_id', 'timestamp'],
         properties: {
           event: eventProperties.event,
-          uuid: { ...uuid, description: 'Once in a batch.' },
+          uuid: { ...uuid, description: 'Unique in the batch.' },
           distinct_id: distinctId,
           timestamp: time,
           properties: map,

@@ -1,7 +1,7 @@
 import { assert } from '../../base/assert.ts';
 import { span } from './scanned-batch.ts';
 
-/** Which keys of an event and of its properties mean something to us, told apart by length first: most keys fail there. */
+/** Keys of an event and of its properties that the scanner recognises. */
 export const eventKey = {
   other: 0,
   name: 1,
@@ -16,7 +16,7 @@ export const eventKey = {
 } as const;
 export type EventKey = (typeof eventKey)[keyof typeof eventKey];
 
-/** Span of each key of an event; -1: the key has none. */
+/** Span of each event key, or -1 for none. */
 export const spanOfKey: readonly number[] = [
   -1,
   span.name,
@@ -43,11 +43,11 @@ export const propertyKey = {
 export type PropertyKey = (typeof propertyKey)[keyof typeof propertyKey];
 
 /**
- * Keys that mean something, found by length and first byte, which no two of a table share: a key that means nothing costs
- * one look into a table of bytes.
+ * Recognised keys, found by length and first byte, a pair that is unique within a table. Any other key costs one lookup in a
+ * table of bytes.
  */
 export interface KeyTable<K> {
-  /** Position in `keys` by length and first byte; 0: no such key. */
+  /** 1-based position in `keys` by length and first byte; 0 means none. */
   readonly places: Uint8Array;
   readonly keys: readonly { readonly bytes: Buffer; readonly key: K }[];
 }
@@ -107,7 +107,7 @@ const batchKeys = keyTable({
 } as const);
 export type BatchKey = 'batch' | 'token' | 'historical' | 'sentAt' | 'event';
 
-/** The key whose quotes stand at `from` and `to - 1`. An escaped spelling (`ev\u0065nt`) is the same key. */
+/** Finds the key with quotes at `from` and `to - 1`. An escaped spelling (`ev\u0065nt`) is the same key. */
 function find<K>(table: KeyTable<K>, json: Buffer, from: number, to: number, escaped: boolean): K | undefined {
   if (escaped) return findEscaped(table, json, from, to);
   const length = to - from - 2;
@@ -124,7 +124,7 @@ function findEscaped<K>(table: KeyTable<K>, json: Buffer, from: number, to: numb
 }
 
 function matches(json: Buffer, from: number, bytes: Buffer): boolean {
-  // From the end: keys that share a prefix ($set…, $group…) part sooner.
+  // Compares from the end, because some keys share a prefix ($set…, $group…).
   for (let i = bytes.length - 1; i >= 0; i--) if (json[from + i] !== bytes[i]) return false;
   return true;
 }

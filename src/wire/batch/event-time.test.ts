@@ -15,7 +15,7 @@ const v7 = `${(receivedAt - 60_000)
 
 describe('live events', () => {
   it.each<[string, Partial<TimeQuestion>, number, EventTime['warning']]>([
-    ['no time at all', {}, arrival, undefined],
+    ['no time', {}, arrival, undefined],
     ['a time, no sent_at', { timestamp: '2026-11-20T11:00:00Z' }, at('2026-11-20T11:00:00Z'), undefined],
     [
       'a client clock 10 s ahead',
@@ -36,12 +36,12 @@ describe('live events', () => {
       undefined,
     ],
     ['an offset', { offset: 1500 }, arrival - 1_500_000, undefined],
-    ['an offset beside a time', { offset: 1500, timestamp: '2020-01-01T00:00:00Z' }, arrival - 1_500_000, undefined],
+    ['an offset and a time', { offset: 1500, timestamp: '2020-01-01T00:00:00Z' }, arrival - 1_500_000, undefined],
     ['22 h ahead', { timestamp: '2026-11-21T10:00:00Z' }, at('2026-11-21T10:00:00Z'), undefined],
     ['24 h ahead', { timestamp: '2026-11-21T12:00:00Z' }, arrival, 'event_timestamp_in_future'],
     ['an offset into the future', { offset: -1e9 }, arrival, 'event_timestamp_in_future'],
-    ['no date', { timestamp: 'not a date' }, arrival, 'ignored_invalid_timestamp'],
-    ['neither text nor number', { timestamp: 'unreadable' }, arrival, 'ignored_invalid_timestamp'],
+    ['a text that is not a date', { timestamp: 'not a date' }, arrival, 'ignored_invalid_timestamp'],
+    ['neither a string nor a number', { timestamp: 'unreadable' }, arrival, 'ignored_invalid_timestamp'],
     ['the year 1899', { timestamp: '1899-12-31T00:00:00Z' }, arrival, 'ignored_invalid_timestamp'],
     ['the year 9999', { timestamp: '9999-01-01T00:00:00Z' }, arrival, 'ignored_invalid_timestamp'],
     ['1970', { timestamp: '1970-01-01T00:00:00Z' }, 0, undefined],
@@ -50,7 +50,7 @@ describe('live events', () => {
     expect(resolve(question)).toMatchObject({ micros, warning });
   });
 
-  it('a retried body moves in time but keeps the time of its identity', () => {
+  it('a retried body changes the event time but not the identity time', () => {
     const question = { timestamp: '2026-11-20T11:00:00Z', sentAt: sent('2026-11-20T12:00:00Z') };
     const first = resolve(question);
     const second = resolve({ ...question, receivedAt: receivedAt + 1500 });
@@ -59,7 +59,7 @@ describe('live events', () => {
     expect(first.keyMicros).toBe(at('2026-11-20T11:00:00Z'));
   });
 
-  it('without a timestamp the identity takes the one in a version 7 uuid, then the time of the event', () => {
+  it('without a timestamp the identity time is that of a version 7 uuid, or else the event time', () => {
     expect(resolve({ uuid: v7 }).keyMicros).toBe(arrival - 60_000_000);
     expect(resolve({ uuid: v7.replace('-7000-', '-4000-') }).keyMicros).toBe(arrival);
     expect(resolve({ uuid: v7, timestamp: 'not a date' }).keyMicros).toBe(arrival - 60_000_000);
@@ -69,7 +69,7 @@ describe('live events', () => {
 
 describe('historical events', () => {
   const lane = 'historical' as const;
-  it('keep the time of their source exactly: no correction, no offset', () => {
+  it('keep the exact time of their source, without correction or offset', () => {
     const question = {
       lane,
       timestamp: '2019-05-01T00:00:00.123456Z',
@@ -79,7 +79,7 @@ describe('historical events', () => {
     const expected = at('2019-05-01T00:00:00.123Z') + 456;
     expect(resolve(question)).toEqual({ micros: expected, warning: undefined, keyMicros: expected });
   });
-  it('without a time get the arrival, with a warning', () => {
+  it('without a time get the time of receipt, with a warning', () => {
     expect(resolve({ lane })).toMatchObject({ micros: arrival, warning: 'historical_timestamp_missing' });
   });
 });

@@ -4,13 +4,13 @@ import type { ScannedBatch } from './scanned-batch.ts';
 import { fieldFrom, fieldTo, isNullAt, isNumberAt, isStringAt, stringAt } from './spans.ts';
 import { dayOfDate, dayMicros, epochMicros, parseIsoBytes, parseTimestamp } from './timestamps.ts';
 
-/** Store and protocol know the years 1900 to 2299; µs since the epoch. */
+/** Store and protocol support the years 1900 to 2299; µs since the epoch. */
 const earliestMicros = (dayOfDate(1900, 1, 1) as number) * dayMicros;
 const endMicros = (dayOfDate(2300, 1, 1) as number) * dayMicros;
-/** How far ahead of the arrival a time may lie: clocks set to the wrong zone stay, the rest is an error. */
+/** How far a time may be ahead of the receipt. It admits clocks set to a wrong time zone; more is an error. */
 const aheadMicros = 23 * 3600 * 1_000_000;
 
-/** How far sent_at and arrival have to be apart for a correction by it to be reported, ms. */
+/** Minimum difference between sent_at and receipt for which a correction is reported. */
 const skewReportedMs = 30_000;
 
 export function isSkewReported({ sentAt, receivedAt }: Pick<TimeQuestion, 'sentAt' | 'receivedAt'>): boolean {
@@ -26,12 +26,12 @@ export function isTooFarAhead(micros: number, receivedAt: number): boolean {
   return micros > latestMicros(receivedAt);
 }
 
-/** The latest time that is not too far ahead, µs. */
+/** Returns the latest time that is not too far ahead, in µs. */
 export function latestMicros(receivedAt: number): number {
   return receivedAt * 1000 + aheadMicros;
 }
 
-/** The timestamp as the client sent it, µs since the epoch; `unreadable`: there is one, but it is no time. */
+/** Returns the client's timestamp in µs since the epoch, or `unreadable` if it is not a time. */
 export function ownTime(scan: ScannedBatch, index: number): number | 'unreadable' | undefined {
   const from = fieldFrom(scan, index, 'timestamp');
   if (from < 0 || isNullAt(scan.json, from)) return undefined;
@@ -45,17 +45,17 @@ export function ownTime(scan: ScannedBatch, index: number): number | 'unreadable
 
 export interface TimeQuestion {
   readonly lane: Lane;
-  /** Arrival, ms since the epoch. */
+  /** ms since the epoch. */
   readonly receivedAt: number;
-  /** When the client says that it sent the body, ms since the epoch. */
+  /** When the client claims to have sent the body, ms since the epoch. */
   readonly sentAt?: number | undefined;
-  /** The event's own timestamp: its text, or what `ownTime` made of it. */
+  /** The event's own timestamp: its text, or the result of `ownTime`. */
   readonly timestamp: string | number | 'unreadable' | undefined;
-  /** How long before sending the event happened, ms. Live lane only. */
+  /** How long before sending the event happened, in ms. Live lane only. */
   readonly offset?: number | undefined;
   /** `properties.$ignore_sent_at`: do not correct the client's clock. */
   readonly ignoreSentAt?: boolean | undefined;
-  /** The event's uuid; a version 7 one tells when it was made. */
+  /** The event's uuid. Version 7 contains its time of creation. */
   readonly uuid?: string | undefined;
 }
 
@@ -64,15 +64,15 @@ export interface EventTime {
   readonly micros: number;
   readonly warning: WarningType | undefined;
   /**
-   * Time for the event's identity, µs since the epoch: what the client itself said. A body that is sent again is
-   * corrected by another clock difference, but must make the same event.
+   * Time for the event's identity, in µs since the epoch: what the client sent. A retried body is corrected by another clock
+   * difference but must result in the same event.
    */
   readonly keyMicros: number;
 }
 
 /**
- * When an event happened. Live: the client's time, corrected by how far its clock is off; never in the future, never
- * unreadable (the arrival stands, with a warning). Historical: the source's time exactly.
+ * Decides when an event happened. Live: the client's time corrected by its clock difference; if that is unreadable or in the
+ * future, the time of receipt with a warning. Historical: the exact time of the source.
  */
 export function resolveTimestamp(question: TimeQuestion): EventTime {
   const arrival = question.receivedAt * 1000;
@@ -92,7 +92,7 @@ function ownMicros(timestamp: TimeQuestion['timestamp']): number | 'unreadable' 
 
 function historicalTime(own: number | 'unreadable' | undefined, known: number | undefined, arrival: number): Resolved {
   if (known !== undefined) return { micros: known, warning: undefined };
-  // Unreadable ones are refused at ingest; this answer is for events that reach the pipeline another way.
+  // Capture refuses unreadable times; this covers events that reach the pipeline another way.
   return { micros: arrival, warning: own === undefined ? 'historical_timestamp_missing' : 'ignored_invalid_timestamp' };
 }
 
@@ -116,7 +116,7 @@ function liveTime(
   return { micros, warning: isReported ? 'clock_skew_corrected' : undefined };
 }
 
-/** The time inside a version 7 UUID, µs since the epoch. */
+/** Returns the time in a version 7 UUID, in µs since the epoch. */
 function uuidMicros(uuid: string | undefined): number | undefined {
   if (uuid === undefined || uuid[14] !== '7') return undefined;
   const micros = Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16) * 1000;

@@ -15,7 +15,7 @@ function builtScanner(): FastScanner {
   return scanner;
 }
 
-/** What a scan gives or throws, as values that can be compared. */
+/** Returns what a scan returns or throws, in a form that can be compared. */
 function outcome(fast: FastScanner | undefined, json: Buffer, limits: ScanLimits): unknown {
   try {
     const { spans, json: _, ...fields } = scanBatchWith(fast, json, limits);
@@ -39,7 +39,7 @@ const anyLimits = fc.oneof(
 );
 
 describe('scanning in WebAssembly', () => {
-  it('gives what the scanner in JavaScript gives for plain bodies, and does most of them itself', () => {
+  it('returns the result of the JavaScript scanner for plain bodies, and scans most of them itself', () => {
     const scanner = builtScanner();
     let arrays = 0;
     let taken = 0;
@@ -56,7 +56,7 @@ describe('scanning in WebAssembly', () => {
     expect(taken / arrays).toBeGreaterThan(0.9);
   });
 
-  it('gives what the scanner in JavaScript gives, result or error, for any bodies and limits', () => {
+  it('returns or throws the same as the JavaScript scanner for any bodies and limits', () => {
     const scanner = builtScanner();
     fc.assert(
       fc.property(damagedBody, anyLimits, (json, limits) => {
@@ -66,7 +66,7 @@ describe('scanning in WebAssembly', () => {
     );
   });
 
-  it('gives the same for what is not quite JSON, wherever it stands', () => {
+  it('behaves the same for text that is almost JSON, at any position', () => {
     const scanner = builtScanner();
     for (const value of notQuiteValues) {
       for (const body of [
@@ -83,7 +83,7 @@ describe('scanning in WebAssembly', () => {
     }
   });
 
-  it('gives the same for a body that is cut off at any byte', () => {
+  it('behaves the same for a body truncated at any byte', () => {
     const scanner = builtScanner();
     const whole = Buffer.from(
       '{"api_key":"k", "batch": [{"event":"$a\\u00e9\\n","distinct_id":null,"properties":{"$set":{"a":[1.5e-3,true]},' +
@@ -100,27 +100,27 @@ describe('scanning in WebAssembly', () => {
     ['white space', '[ { "event" : "a" ,\n"properties" : { } } , {}\t]'],
     ['escapes in values', '[{"event":"\\u0024a\\n","properties":{"x":"\\"\\\\\\/"}}]'],
     [
-      'keys that no escape makes one of ours',
+      'escaped keys that are not recognised ones',
       '[{"event":"a","properties":{"gr\\u00f6\\u00dfe":1,"\\u4e2d":2,"a\\nb":3,"don\\u0027t":4}}]',
     ],
     ['nesting up to the limit', `[{"x":${'['.repeat(63)}${']'.repeat(63)}}]`],
-    ['nothing', '[ ]'],
-  ])('takes %s itself', (_, text) => {
+    ['an empty array', '[ ]'],
+  ])('scans %s itself', (_, text) => {
     expect(builtScanner().scanElements(Buffer.from(text), 0, limits)).toMatchObject({ end: text.length });
   });
 
   it.each([
-    ['an element that is no object', '[{"event":"a"},5]'],
-    ['a key of ours written with escapes', '[{"ev\\u0065nt":"a"}]'],
+    ['an element that is not an object', '[{"event":"a"},5]'],
+    ['a recognised key written with escapes', '[{"ev\\u0065nt":"a"}]'],
     ['nesting beyond the limit', `[{"x":${'['.repeat(64)}${']'.repeat(64)}}]`],
-    ['an array that does not end', '[{"event":"a"}'],
-    ['many events of no length', `[${'{},'.repeat(1000)}{}]`],
-    ['more text than it has memory for', `[{"x":"${'y'.repeat(5 * 1024 * 1024)}"}]`],
-  ])('leaves %s to the scanner in JavaScript', (_, text) => {
+    ['an unterminated array', '[{"event":"a"}'],
+    ['many empty events', `[${'{},'.repeat(1000)}{}]`],
+    ['more text than fits into its memory', `[{"x":"${'y'.repeat(5 * 1024 * 1024)}"}]`],
+  ])('leaves %s to the JavaScript scanner', (_, text) => {
     expect(builtScanner().scanElements(Buffer.from(text), 0, limits)).toBeUndefined();
   });
 
-  it('grows with the bodies, and reads no byte of an earlier one', () => {
+  it('grows with the bodies and never reads bytes of an earlier one', () => {
     const scanner = builtScanner();
     const one = `{"event":"a","distinct_id":"b","properties":{"x":"${'y'.repeat(50)}"}}`;
     for (const count of [1, 20_000, 3, 500, 2, 39_000]) {
@@ -131,7 +131,7 @@ describe('scanning in WebAssembly', () => {
     }
   });
 
-  it('leaves what it gave unchanged by the next body', () => {
+  it('keeps earlier results unchanged when it scans the next body', () => {
     const scanner = builtScanner();
     const first = scanner.scanElements(Buffer.from('[{"event":"a"}]'), 0, limits);
     const before = [...(first?.spans ?? [])];
@@ -139,12 +139,12 @@ describe('scanning in WebAssembly', () => {
     expect([...(first?.spans ?? [])]).toEqual(before);
   });
 
-  it('copies a body once, however often it repeats "batch"', () => {
+  it('copies a body once even if it repeats "batch"', () => {
     const scanner = builtScanner();
     const json = Buffer.from(`{"x":"${'y'.repeat(2_000_000)}"${',"batch":[{}]'.repeat(20_000)}}`);
     const started = process.cpuUsage();
     expect(outcome(scanner, json, limits)).toMatchObject({ count: 1 });
-    // Copying as often would take seconds.
+    // A copy per repetition would take seconds.
     expect(process.cpuUsage(started).user).toBeLessThan(1_000_000);
   });
 });

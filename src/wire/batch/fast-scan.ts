@@ -4,7 +4,7 @@ import { eventKeys, keyBytesMax, propertyKeys, spanOfKey, type KeyTable } from '
 import { bodyEventsMax, eventDepthMax, type ScanLimits } from './limits.ts';
 import { spanStride } from './scanned-batch.ts';
 
-/** What assembly/scan.ts exports, said there. */
+/** Exports of assembly/scan.ts, documented there. */
 interface ScanExports {
   readonly eventKeys: WasmGlobal;
   readonly propertyKeys: WasmGlobal;
@@ -25,24 +25,24 @@ interface WasmGlobal {
   readonly value: number;
 }
 
-/** Of a larger text the memory would be kept for as long as the thread lives; such bodies are rare. */
+/** Memory for larger texts would be kept as long as the thread lives, and such bodies are rare. */
 const textBytesMax = 4 * 1024 * 1024;
-/** Behind the text: a zero byte, and what reading in blocks may reach. */
+/** After the text: a zero byte and what block reads may touch. */
 const paddingBytes = 32;
-/** There is room for the rows of events that have this length on average. Of shorter ones little is sent. */
+/** Average event length for which memory for rows is reserved. Bodies of shorter events are rare. */
 const eventBytesMin = 64;
 const rowBytes = spanStride * Int32Array.BYTES_PER_ELEMENT;
 
 export interface FoundElements {
-  /** A row of `spanStride` numbers for each element. */
+  /** One row of `spanStride` numbers per element. */
   readonly spans: Int32Array<ArrayBuffer>;
   /** Position after the `]`. */
   readonly end: number;
 }
 
 /**
- * Scans the events of an array in WebAssembly (assembly/scan.ts), in less than half of the time. It has its own memory, into which
- * texts are copied and which stays as large as the largest of them needed; nothing in it counts from one call to the next.
+ * Scans the events of an array in WebAssembly (assembly/scan.ts) in less than half of the time. Texts are copied into its own
+ * memory, which stays as large as the largest one needed. No state is kept between calls.
  */
 export class FastScanner {
   readonly #exports: ScanExports;
@@ -52,7 +52,7 @@ export class FastScanner {
   #bytes: Uint8Array<ArrayBuffer>;
   #cells: Int32Array<ArrayBuffer>;
 
-  /** Undefined where assembly/ is not built. */
+  /** Returns `undefined` if assembly/ is not built. */
   static open(): FastScanner | undefined {
     const wasm = openWasm<ScanExports>('scan', 2);
     return wasm && new FastScanner(wasm.exports, wasm.memory);
@@ -69,8 +69,8 @@ export class FastScanner {
   }
 
   /**
-   * From the `[` at `from`. Undefined: something about the elements is unusual (an error, a problem, a key written with escapes, very
-   * many short events, more text than it takes), and it has to be done the slow way.
+   * Scans from the `[` at `from`. Returns `undefined` if the elements are unusual (an error, a problem, an escaped key, very many
+   * short events, too much text) and the slow path must scan them.
    */
   scanElements(json: Uint8Array, from: number, limits: ScanLimits): FoundElements | undefined {
     const bytes = json.length;
@@ -78,7 +78,7 @@ export class FastScanner {
     const copyEnd = this.#copyFrom + bytes;
     const rows = (copyEnd + paddingBytes + 3) & ~3;
     this.#makeRoom(rows + rowBytes * Math.ceil(bytes / eventBytesMin));
-    // All of it: a view on what is needed would take longer to make than a kilobyte to copy.
+    // Copies everything: creating a view of the needed part takes longer than copying a kilobyte.
     this.#bytes.set(json, this.#copyFrom);
     const end = this.#exports.scanElements(
       this.#copyFrom,
@@ -103,19 +103,19 @@ export class FastScanner {
     this.#cells = new Int32Array(this.#memory.buffer);
   }
 
-  /** A table as assembly/scan.ts has it: the places, then 32 bytes for each key, of which the last one says what it means. */
+  /** Writes a table in the layout of assembly/scan.ts: the places, then 32 bytes per key, the last of which is its meaning. */
   #fill<K>(at: number, table: KeyTable<K>, meaning: (key: K) => number): void {
     const entryBytes = keyBytesMax + 1;
     this.#bytes.set(table.places, at);
     for (const [index, { bytes, key }] of table.keys.entries()) {
       assert(
         /^[a-z_$]+$/.test(bytes.toString()),
-        'keys of small letters, $ and _: what else may be escaped is overlooked',
+        'keys to consist of lower-case letters, $ and _, because escapes of other characters are not recognised',
       );
       const entry = at + table.places.length + (index + 1) * entryBytes;
       this.#bytes.set(bytes, entry);
       this.#bytes[entry + keyBytesMax] = meaning(key);
     }
-    assert(table.keys.length < 32, 'fewer than 32 keys in a table, which assembly/scan.ts has room for');
+    assert(table.keys.length < 32, 'fewer than 32 keys in a table, the maximum of assembly/scan.ts');
   }
 }

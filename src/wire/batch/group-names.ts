@@ -1,10 +1,10 @@
 import { exactNumber } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 
-/** Characters of a group key, and of the name of a type. */
+/** Maximum characters of a group key and of a type name. */
 export const groupKeyLengthMax = 400;
 
-/** A type or key as text; undefined when it names nothing. */
+/** Converts a group type or key to text. Returns `undefined` if it does not name anything. */
 export function groupNameOf(value: unknown, lengthMax = groupKeyLengthMax): string | undefined {
   const exact = exactNumber(value);
   if (exact !== undefined) return exact;
@@ -13,7 +13,7 @@ export function groupNameOf(value: unknown, lengthMax = groupKeyLengthMax): stri
   return clean(value);
 }
 
-/** The types of which `$groups` names a group, in its order. */
+/** Returns the types for which `$groups` names a group, in its order. */
 export function groupTypesIn(groups: unknown): readonly string[] {
   if (!isObject(groups)) return [];
   return Object.entries(groups)

@@ -17,11 +17,11 @@ describe('the body of a record', () => {
     ['gzip', gzipSync(JSON.stringify(events))],
     ['zstd-ndjson', zstdCompressSync(lines)],
     ['zstd-ndjson', zstdCompressSync(`${lines}\n`)],
-  ])('is the same JSON however it was kept: %s', (encoding, body) => {
+  ])('is the same JSON in every encoding: %s', (encoding, body) => {
     expect(JSON.parse(inflateBody(record(encoding, body), bytesMax).toString())).toEqual(events);
   });
 
-  it('of an import may be larger than a body from outside', () => {
+  it('may be larger for an import than for a client', () => {
     const long = JSON.stringify('x'.repeat(bytesMax));
     expect(inflateBody(record('zstd-ndjson', zstdCompressSync(long)), bytesMax).toString()).toBe(`[${long}]`);
   });
@@ -29,7 +29,7 @@ describe('the body of a record', () => {
   it.each<[BodyEncoding, Uint8Array]>([
     ['gzip', gzipSync('x'.repeat(bytesMax + 1))],
     ['zstd-ndjson', zstdCompressSync(lines).subarray(0, -3)],
-  ])('is refused where it unpacks to more than the limit, or breaks off: %s', (encoding, body) => {
+  ])('is refused if it is truncated or unpacks to more than the limit: %s', (encoding, body) => {
     expect(() => inflateBody(record(encoding, body), bytesMax)).toThrow(expect.anything());
   });
 });

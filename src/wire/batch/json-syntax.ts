@@ -1,7 +1,7 @@
 /**
- * RFC 8259 over bytes: every function takes the position of the first byte of a thing and returns the position after its
- * last one, or throws. Nothing is decoded and nothing allocated, so a body costs one pass and no garbage.
- * UTF-8 itself is checked once for the whole body (buffer.isUtf8), before any of these runs.
+ * RFC 8259 over bytes: every function takes the position of an item's first byte and returns the position after its last one,
+ * or throws. Nothing is decoded or allocated, so a body costs one pass and no garbage. UTF-8 is checked once for the whole body
+ * (buffer.isUtf8) before.
  */
 const quote = 0x22;
 const backslash = 0x5c;
@@ -12,7 +12,7 @@ const closeObject = 0x7d;
 const openArray = 0x5b;
 const closeArray = 0x5d;
 
-/** The body is not JSON, or not in a form that can hold events. `offset` counts bytes of the decoded body from 0. */
+/** The body is not JSON, or not in a form that can contain events. `offset` counts bytes of the decoded body from 0. */
 export class BodySyntaxError extends Error {
   override name = 'BodySyntaxError';
   readonly offset: number;
@@ -24,15 +24,15 @@ export class BodySyntaxError extends Error {
   }
 }
 
-/** What skipping measures, kept in one object so that the functions stay free of allocation. */
+/** Measurements of skipping, in one object so that the functions allocate nothing. */
 export interface Meter {
-  /** Object keys passed so far. */
+  /** Number of object keys passed. */
   keys: number;
-  /** Deepest nesting seen so far, in containers. */
+  /** Deepest nesting seen, in containers. */
   depth: number;
   /** Whether the last skipped string contained a backslash. Only ever set; callers clear it first. */
   escaped: boolean;
-  /** One bit per open container: 1 = object. Grows with the nesting, so depth costs memory only where it is. */
+  /** One bit per open container, 1 for an object. Grows with the nesting. */
   kinds: Uint32Array;
 }
 
@@ -40,7 +40,7 @@ export function createMeter(): Meter {
   return { keys: 0, depth: 0, escaped: false, kinds: new Uint32Array(8) };
 }
 
-/** An error that says what was expected and shows the byte that came instead. */
+/** Creates an error with what was expected and the byte that was found. */
 export function expected(json: Buffer, at: number, what: string): BodySyntaxError {
   return new BodySyntaxError(`expected ${what} at byte ${at}, got: ${shown(json, at)}`, at);
 }
@@ -59,23 +59,23 @@ export function skipSpace(json: Buffer, from: number): number {
   return at;
 }
 
-/** Bytes that a string may hold as they are: no quote, no backslash, no control character. */
+/** Bytes allowed unescaped in a string: all but quotes, backslashes and control characters. */
 const plain = new Uint8Array(256).fill(1, 0x20);
 plain[quote] = 0;
 plain[backslash] = 0;
 
-/** From the opening quote to after the closing one, for a string without escapes; -1 for any other, whatever is wrong with it. */
+/** Returns the position after a string without escapes, or -1 for any other or invalid string. */
 export function plainStringEnd(json: Buffer, from: number): number {
   let at = from + 1;
   while (plain[json[at] as number] === 1) at++;
   return json[at] === quote ? at + 1 : -1;
 }
 
-/** From the opening quote to after the closing one. */
+/** Skips a string from its opening to after its closing quote. */
 function skipString(json: Buffer, from: number, meter: Meter): number {
   let at = from + 1;
   for (;;) {
-    // Past the end there is undefined, which is not >= 0x20: the loop stops there too.
+    // Past the end the byte is undefined, which is not >= 0x20 and also ends the loop.
     let byte = json[at] as number;
     while (byte >= 0x20 && byte !== quote && byte !== backslash) byte = json[++at] as number;
     if (byte === quote) return at + 1;
@@ -154,7 +154,7 @@ function skipScalar(json: Buffer, at: number, meter: Meter): number {
   throw expected(json, at, 'a JSON value');
 }
 
-/** From the quote of a key to the first byte of its value. Counts the key. The key itself ends at `keyEnd`'s result. */
+/** Skips from the quote of a key to the first byte of its value, and counts the key. */
 function skipKey(json: Buffer, at: number, meter: Meter): number {
   meter.keys++;
   return skipColon(json, keyEnd(json, at, meter));
@@ -174,7 +174,7 @@ export function skipColon(json: Buffer, from: number): number {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09 ? skipSpace(json, at) : at;
 }
 
-/** After the `{` or `[` : the first key or element, or the closing bracket. */
+/** Returns the position after a `{` or `[`: the first key or element, or the closing bracket. */
 export function firstMember(json: Buffer, from: number, close: number): number {
   const at = skipSpace(json, from);
   if (close === closeObject && json[at] !== closeObject && json[at] !== quote) {
@@ -183,7 +183,7 @@ export function firstMember(json: Buffer, from: number, close: number): number {
   return at;
 }
 
-/** After a value: the next key or element past a comma, or the closing bracket. */
+/** Returns the position after a value: the next key or element past a comma, or the closing bracket. */
 export function nextMember(json: Buffer, from: number, close: number): number {
   let at = from;
   if (json[at] !== comma) at = skipSpace(json, at);
@@ -196,14 +196,14 @@ export function nextMember(json: Buffer, from: number, close: number): number {
   return at;
 }
 
-/** Any value. `depth` is how many containers already enclose it. */
+/** Skips any value. `depth` is the number of enclosing containers. */
 export function skipValue(json: Buffer, at: number, meter: Meter, depth: number): number {
   const byte = json[at];
   if (byte === openObject || byte === openArray) return skipContainer(json, at, meter, depth);
   return skipScalar(json, at, meter);
 }
 
-/** An object or array with everything in it: a loop, not a recursion, so that no nesting can exhaust the stack. */
+/** Skips an object or array in a loop instead of a recursion, so that no nesting can exhaust the stack. */
 function skipContainer(json: Buffer, from: number, meter: Meter, depth: number): number {
   let at = from;
   let open = 0;

@@ -1,9 +1,9 @@
 /**
- * Limits of a body and of the events in it, declared once: what capture accepts, the pipeline has to be able to store and an
- * import may count on. Sizes that an operator sets (MILLRACE_CAPTURE_…) are parameters.
+ * Limits of bodies and events, declared once: the pipeline must be able to store, and an import may rely on, what capture
+ * accepts. Sizes that an operator sets (MILLRACE_CAPTURE_…) are parameters.
  */
 export interface ScanLimits {
-  /** Bytes of JSON of one event. */
+  /** JSON bytes of one event. */
   readonly eventBytesMax: number;
   /** Containers within one event, the event itself included. */
   readonly depthMax: number;
@@ -11,7 +11,7 @@ export interface ScanLimits {
   readonly keysMax: number;
 }
 
-/** Nesting and keys that any store and client can live with. */
+/** Nesting and keys that every store and client can handle. */
 export const eventDepthMax = 64;
 export const eventKeysMax = 10_000;
 
@@ -19,9 +19,9 @@ export function scanLimits(eventBytesMax: number): ScanLimits {
   return { eventBytesMax, depthMax: eventDepthMax, keysMax: eventKeysMax };
 }
 
-/** Events of one body. Keeps the span table below 56 MB whatever is sent: `[{},{},…]` inflates a thousandfold. */
+/** Events of one body. Keeps the span table below 56 MB, since `[{},{},…]` compresses a thousandfold. */
 export const bodyEventsMax = 500_000;
 /** Characters of an event's name. */
 export const nameCharsMax = 200;
-/** Characters of a distinct_id that are stored; longer ones are cut. */
+/** Characters to which a distinct_id is truncated. */
 export const distinctIdCharsMax = 200;

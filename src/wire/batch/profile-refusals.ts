@@ -7,13 +7,13 @@ import { profileFlag } from './stored-properties.ts';
 export interface ProfileRefusal {
   readonly code: 'invalid_event_when_process_person_profile_is_false' | 'invalid_group_set';
   readonly detail: string;
-  /** Place in the event. */
+  /** Path in the event. */
   readonly attr: string;
 }
 
 type Properties = Readonly<Record<string, unknown>>;
 
-/** Of an event that must have a person and says that it has none; undefined: it is not refused. */
+/** Refuses an event that requires a person but disables person processing. */
 export function profileRefusal(event: string, properties: Properties): ProfileRefusal | undefined {
   const isRefused =
     profileEvents.has(event) && Object.hasOwn(properties, profileFlag) && properties[profileFlag] === false;
@@ -25,7 +25,7 @@ export function profileRefusal(event: string, properties: Properties): ProfileRe
   };
 }
 
-/** Of an event that says of a named group what is no object. */
+/** Refuses an event whose `$group_set` for a named group is not an object. */
 export function groupRefusal(event: string, properties: Properties): ProfileRefusal | undefined {
   if (!groupEvents.has(event) || !namesGroup(properties)) return undefined;
   const set = groupSetOf(properties);
@@ -45,7 +45,7 @@ function namesGroup(properties: Properties): boolean {
   );
 }
 
-/** An empty list is the empty map of PHP. */
+/** Returns `$group_set`. PHP writes an empty map as an empty list. */
 export function groupSetOf<Value>(properties: Readonly<Record<string, Value>>): Value | Record<string, never> {
   const given = properties['$group_set'] ?? {};
   return Array.isArray(given) && given.length === 0 ? {} : given;

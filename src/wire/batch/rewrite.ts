@@ -2,16 +2,16 @@ import type { ScannedBatch } from './scanned-batch.ts';
 import { fieldFrom, fieldTo, isNullAt } from './spans.ts';
 
 /**
- * New bodies out of scanned ones, for the few cases where the log must not keep the body as received. Spans are copied,
- * never parsed, so nothing of an event changes.
+ * Builds new bodies from scanned ones, for the few cases where the log must not keep the body as received. Spans are copied
+ * and never parsed, so events stay unchanged.
  */
 
-/** A body that is one object without an event name, as /engage takes it: an `$identify`. */
+/** Converts a single object without an event name, as accepted by /engage, to an `$identify`. */
 export function asIdentify(scan: ScannedBatch): Buffer {
   const from = fieldFrom(scan, 0, 'event');
   const members = scan.json.subarray(from + 1, fieldTo(scan, 0, 'event'));
   const separator = isEmptyObject(members) ? '' : ',';
-  // A null name may stand further on, and the last of two keys counts: ours goes to the end then.
+  // The last of two equal keys counts: if there is a null name, ours must follow it.
   if (fieldFrom(scan, 0, 'name') < 0) return Buffer.concat([Buffer.from(`{"event":"$identify"${separator}`), members]);
   return Buffer.concat([
     scan.json.subarray(from, fieldTo(scan, 0, 'event') - 1),
@@ -23,14 +23,14 @@ function isEmptyObject(members: Buffer): boolean {
   return members.toString().trim() === '}';
 }
 
-/** Whether a single event has no name at all. */
+/** Checks whether the body is a single event without a name. */
 export function isNameless(scan: ScannedBatch): boolean {
   if (scan.root !== 'single') return false;
   const from = fieldFrom(scan, 0, 'name');
   return from < 0 || isNullAt(scan.json, from);
 }
 
-/** The same batch without the events that `keep` refuses. Its root is a batch object that names what the old one did. */
+/** Builds the batch without the events that `keep` excludes, as a batch object with the same root fields. */
 export function withoutEvents(scan: ScannedBatch, keep: (index: number) => boolean): Buffer {
   const root = {
     ...(scan.token === undefined ? {} : { api_key: scan.token }),

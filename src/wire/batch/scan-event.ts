@@ -21,23 +21,23 @@ const colon = 0x3a;
 /** Rows of spans that grow with the events found. */
 export class SpanTable {
   count = 0;
-  /** One object for all events of the body: each clears it first. */
+  /** Reused for all events of the body; each clears it first. */
   readonly found = noFindings();
   readonly #bodyBytes: number;
   #cells = new Int32Array(0);
 
-  /** `bodyBytes` only guides the first allocation. */
+  /** @param bodyBytes guides the first allocation */
   constructor(bodyBytes: number) {
     this.#bodyBytes = bodyBytes;
   }
 
-  /** In place of all rows so far. */
+  /** Replaces all rows. */
   replace(rows: Int32Array<ArrayBuffer>): void {
     this.#cells = rows;
     this.count = rows.length / spanStride;
   }
 
-  /** Adds an event without fields and gives the position of its row. */
+  /** Adds an event without fields and returns the position of its row. */
   add(at: number): number {
     if (this.count === bodyEventsMax) {
       throw new BodySyntaxError(
@@ -83,7 +83,7 @@ export class SpanTable {
   }
 }
 
-/** One element of a batch, whatever it is; returns the position after it. */
+/** Scans an element of any type and returns the position after it. */
 export function scanEvent(json: Buffer, start: number, meter: Meter, limits: ScanLimits, table: SpanTable): number {
   const row = table.add(start);
   meter.keys = 0;
@@ -102,7 +102,7 @@ function mark(table: SpanTable, row: number, problem: ScanProblem): void {
   table.set(row + span.problem, 1 + scanProblems.indexOf(problem));
 }
 
-/** What the properties hold, until the end of the event tells whether it counts. */
+/** Findings in the properties, kept until the end of the event decides whether they count. */
 interface PropertyFindings {
   idFrom: number;
   idTo: number;
@@ -159,7 +159,7 @@ function scanFields(json: Buffer, start: number, meter: Meter, table: SpanTable,
     if (json[at] === comma && json[at + 1] === quote) at++;
     else at = nextMember(json, at, closeObject);
   }
-  settle(json, table, row);
+  resolveFindings(json, table, row);
   return at + 1;
 }
 
@@ -174,7 +174,7 @@ function scanProperties(json: Buffer, start: number, meter: Meter, found: Proper
   if (json[at] === closeObject) found.flags = eventFlag.emptyProperties;
   while (json[at] !== closeObject) {
     meter.keys++;
-    // Most members are `"key":"text",` without escapes or white space: everything else takes the general way.
+    // Most members are `"key":"text",` without escapes or white space; others take the general path.
     let end = plainStringEnd(json, at);
     const isPlain = end > 0;
     if (!isPlain) end = keyEnd(json, at, meter);
@@ -219,8 +219,8 @@ function keepFinding(found: PropertyFindings, key: number, from: number, to: num
   }
 }
 
-/** At the end of an event: what the properties bring where the event itself has nothing, and the flags. */
-function settle(json: Buffer, table: SpanTable, row: number): void {
+/** At the end of an event, uses findings in the properties for fields that the event lacks, and sets the flags. */
+function resolveFindings(json: Buffer, table: SpanTable, row: number): void {
   const { found } = table;
   let { flags } = found;
   if (found.setFrom >= 0) table.put(row + span.ownSet, found.setFrom, found.setTo);

@@ -17,7 +17,7 @@ function relay() {
 }
 
 describe('the relay of scans', () => {
-  it('gives the pipeline what it would have found itself', () => {
+  it('passes the pipeline what it would have scanned itself', () => {
     const { sender, receiver } = relay();
     const body = bodyOf(300);
     sender.send('live', 7, scanOf(body));
@@ -26,14 +26,14 @@ describe('the relay of scans', () => {
     expect(found?.json).toBeInstanceOf(Buffer);
   });
 
-  it('moves the memory: what was handed on is empty where it came from', () => {
+  it('transfers the memory, which leaves the original empty', () => {
     const { sender } = relay();
     const scan = scanOf(bodyOf(300));
     sender.send('live', 1, scan);
     expect([scan.json.length, scan.spans.length]).toEqual([0, 0]);
   });
 
-  it('leaves small bodies as they are, and all of them before there is a pipeline', () => {
+  it('passes on neither small bodies nor any body before a pipeline is connected', () => {
     const { sender, receiver } = relay();
     for (const [by, scan] of [
       [sender, scanOf(bodyOf(3))],
@@ -46,7 +46,7 @@ describe('the relay of scans', () => {
     expect(receiver.take('live', 1)).toBeUndefined();
   });
 
-  it('has a record once, only that of its lane, and none that was passed', () => {
+  it('returns a scan once, only for its lane, and none of a skipped record', () => {
     const { sender, receiver } = relay();
     for (const seq of [1, 2, 3, 4]) sender.send('live', seq, scanOf(bodyOf(300, seq)));
     sender.send('historical', 3, scanOf(bodyOf(300, 33)));
@@ -56,24 +56,24 @@ describe('the relay of scans', () => {
     expect(receiver.take('live', 4)).toEqual(scanOf(bodyOf(300, 4)));
   });
 
-  it('keeps at most a bounded amount waiting, and continues once that is taken', () => {
+  it('keeps a bounded amount waiting and continues once it is taken', () => {
     const { sender, receiver } = relay();
     const body = bodyOf(20_000);
-    const handedOn = (from: number): number => {
+    const passedOn = (from: number): number => {
       for (let seq = from; ; seq++) {
         const scan = scanOf(body);
         sender.send('live', seq, scan);
         if (scan.json.length > 0) return seq - from;
       }
     };
-    const first = handedOn(1);
+    const first = passedOn(1);
     expect(first).toBeGreaterThan(5);
     expect(first).toBeLessThan(50);
     receiver.take('live', first);
-    expect(handedOn(first + 1)).toBe(first);
+    expect(passedOn(first + 1)).toBe(first);
   });
 
-  it('a restarted thread gets what is sent from then on', () => {
+  it('a restarted thread receives only what is sent after its start', () => {
     const sender = new ScanSender();
     sender.connect();
     sender.send('live', 1, scanOf(bodyOf(300)));

@@ -1,25 +1,25 @@
 /**
  * Capture unpacks and scans a body to answer its sender, and the pipeline would repeat both a moment later. If both are threads
- * of one process, the scan is passed on in memory. The log stays the source of truth: what is not passed on, or arrives too
- * late, is read from it.
+ * of one process, the scan is passed on in memory. The log remains the source of truth: scans that are not passed on, or too
+ * late, are repeated from it.
  */
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import { isMovable } from '../../base/free-memory.ts';
 import type { Lane } from '../../log/eventlog.ts';
 import type { ScannedBatch } from './scanned-batch.ts';
 
-/** Smaller bodies are unpacked and scanned sooner than handed on. */
+/** Smaller bodies are unpacked and scanned faster than passed on. */
 const jsonBytesMin = 16 * 1024;
-/** Of JSON and spans that are on their way, or wait for the pipeline: when it is behind by more, the log has to do. */
+/** Maximum of JSON and spans in transit or waiting. If the pipeline is further behind, it reads from the log. */
 const bytesMax = 128 * 1024 * 1024;
 
-/** What the thread of the pipeline is given at its start; the port moves there. */
+/** Passed to the pipeline thread at its start; the port is transferred. */
 export interface ScanLink {
   readonly port: MessagePort;
   readonly counts: SharedArrayBuffer;
 }
 
-/** In `counts`. Both wrap around, so that only differences mean something. */
+/** Cells of `counts`. Both wrap around, so only differences are meaningful. */
 const count = { sent: 0, releasedBytes: 1 } as const;
 const countCells = 2;
 
@@ -35,7 +35,7 @@ export class ScanSender {
   #counts: Int32Array = new Int32Array(countCells);
   #sentBytes = 0;
 
-  /** For a thread that starts: what is on its way to the one before is lost with that. */
+  /** Connects a new thread. Scans in transit to the previous one are lost. */
   connect(): ScanLink {
     this.#port?.close();
     const { port1, port2 } = new MessageChannel();
@@ -46,7 +46,7 @@ export class ScanSender {
     return { port: port2, counts };
   }
 
-  /** Hands on the scan of a record of the log, or leaves it as it is. When it is handed on, `json` and `spans` are empty afterwards. */
+  /** Passes on the scan of a log record, which empties its `json` and `spans`, or leaves it unchanged. */
   send(lane: Lane, seq: number, scan: ScannedBatch): void {
     const { json, spans } = scan;
     if (this.#port === undefined || json.length < jsonBytesMin || !isMovable(json) || !isMovable(spans)) return;
@@ -64,7 +64,7 @@ export class ScanReceiver {
   readonly #port: MessagePort;
   readonly #counts: Int32Array;
   #received = 0;
-  /** Of the last scan that was received. */
+  /** Sequence number of the last scan received. */
   readonly #last: Record<Lane, number> = { live: 0, historical: 0 };
   readonly #waiting: Record<Lane, Map<number, ScannedBatch>> = { live: new Map(), historical: new Map() };
 
@@ -73,7 +73,7 @@ export class ScanReceiver {
     this.#counts = new Int32Array(counts);
   }
 
-  /** The scan of this record, once, if it was handed on. Records come in order: those before it are not asked for any more. */
+  /** Returns the scan of this record once, if it was passed on. Records are taken in order, so earlier scans are dropped. */
   take(lane: Lane, seq: number): ScannedBatch | undefined {
     this.#receiveUpTo(lane, seq);
     const waiting = this.#waiting[lane];
@@ -87,8 +87,8 @@ export class ScanReceiver {
   }
 
   /**
-   * Receives no further, since the collector counts received scans as memory of this thread and would run again and again. The
-   * counter is checked first, which is cheaper than calling the port.
+   * Receives no further than needed, because the collector counts received scans as memory of this thread and would run
+   * repeatedly. The counter is checked first, which is cheaper than calling the port.
    */
   #receiveUpTo(lane: Lane, seq: number): void {
     const sent = Atomics.load(this.#counts, count.sent);
@@ -98,7 +98,7 @@ export class ScanReceiver {
       this.#received = (this.#received + 1) | 0;
       const { message } = received;
       const { buffer, byteOffset, byteLength } = message.scan.json;
-      // On the way it has become a plain Uint8Array.
+      // A Buffer arrives as a plain Uint8Array.
       const scan = { ...message.scan, json: Buffer.from(buffer, byteOffset, byteLength) };
       this.#waiting[message.lane].set(message.seq, scan);
       this.#last[message.lane] = message.seq;

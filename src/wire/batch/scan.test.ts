@@ -27,7 +27,7 @@ function refusal(text: string | Buffer): BodySyntaxError {
   throw new Error(`expected a refusal of ${String(text).slice(0, 80)}`);
 }
 
-/** Throws whatever is not a BodySyntaxError. */
+/** Rethrows every error except BodySyntaxError. */
 function outcomeOf(bytes: Buffer): 'scanned' | 'refused' {
   try {
     scanBatch(bytes, limits);
@@ -45,8 +45,8 @@ function parsedJson(text: string): unknown {
   }
 }
 
-describe('what a body may look like', () => {
-  it('takes a batch object, an array and a single event', () => {
+describe('the form of a body', () => {
+  it('accepts a batch object, an array and a single event', () => {
     expect(scanText('{"api_key":"k","batch":[{"event":"a"},{"event":"b"}]}')).toMatchObject({
       root: 'batch',
       count: 2,
@@ -57,7 +57,7 @@ describe('what a body may look like', () => {
     expect(scanText('[]').count).toBe(0);
   });
 
-  it('reads the fields of a batch root wherever they stand, the last of a repeated key', () => {
+  it('reads the fields of a batch root at any position, the last of repeated keys', () => {
     const scan = scanText(
       '{"batch":[{"event":"old"}],"token":"a","sent_at":"s","historical_migration":true,"batch":[{"event":"new"}],"api_key":"b"}',
     );
@@ -65,11 +65,11 @@ describe('what a body may look like', () => {
     expect(valueOf(scan, 0, 'name')).toBe('new');
   });
 
-  it('keeps a token that is not a string as its JSON text, and a sent_at that is not a string as none', () => {
+  it('keeps a token that is not a string as JSON text, and ignores a sent_at that is not a string', () => {
     expect(scanText('{"api_key":5,"sent_at":7,"batch":[]}')).toMatchObject({ token: '5', sentAt: undefined });
   });
 
-  it('takes a single event that has a field named batch', () => {
+  it('accepts a single event with a field named batch', () => {
     expect(scanText('{"event":"a","batch":"nightly"}')).toMatchObject({ root: 'single', count: 1 });
   });
 
@@ -102,7 +102,7 @@ describe('what a body may look like', () => {
 });
 
 describe('the fields of an event', () => {
-  it('finds every field, also under its other names', () => {
+  it('finds every field under each of its names', () => {
     const event = {
       event: '$pageview',
       $distinct_id: 'u',
@@ -140,7 +140,7 @@ describe('the fields of an event', () => {
     expect(flagsOf(scan, 0)).toBe(eventFlag.hasIp | eventFlag.dollarName);
   });
 
-  it('falls back to the properties for the id and the token, also when the event has null', () => {
+  it('falls back to the properties for id and token, even if the event has null', () => {
     for (const start of ['', '"distinct_id":null,"token":null,']) {
       const scan = scanText(`[{${start}"event":"a","properties":{"distinct_id":"p","token":"k"}}]`);
       expect(valueOf(scan, 0, 'distinctId')).toBe('p');
@@ -152,21 +152,21 @@ describe('the fields of an event', () => {
     expect(flagsOf(own, 0)).toBe(0);
   });
 
-  it('knows a key that is written with escapes', () => {
+  it('recognises an escaped key', () => {
     const scan = scanText('[{"ev\\u0065nt":"\\u0024a","properties":{"\\u0024set":{}}}]');
     expect(valueOf(scan, 0, 'name')).toBe('$a');
     expect(flagsOf(scan, 0)).toBe(eventFlag.dollarName);
     expect(valueOf(scan, 0, 'ownSet')).toEqual({});
   });
 
-  it('lets the last properties count, with nothing left of the first', () => {
+  it('uses only the last of repeated properties', () => {
     const scan = scanText('[{"event":"a","properties":{"$set":{},"$ip":"1","distinct_id":"x"},"properties":{}}]');
     expect(flagsOf(scan, 0)).toBe(eventFlag.emptyProperties);
     expect(valueOf(scan, 0, 'distinctId')).toBeUndefined();
     expect(valueOf(scan, 0, 'ownSet')).toBeUndefined();
   });
 
-  it('finds what the properties say of the person, of a repeated key the last', () => {
+  it('finds person properties within the properties, the last of repeated keys', () => {
     const properties = '{"$set":{"a":1},"$unset":["b"],"$set_once":{"c":[{}]},"x":{"$set":{"inner":1}},"$set":null}';
     const scan = scanText(`[{"event":"a","$set":{"top":1},"properties":${properties}},{"event":"b","properties":{}}]`);
     const fields = ['set', 'ownSet', 'ownSetOnce', 'ownUnset'] as const;
@@ -183,12 +183,12 @@ describe('the fields of an event', () => {
     '$group_type',
     '$ignore_sent_at',
     '$cookieless_mode',
-  ])('marks an event whose properties hold %s', (key) => {
+  ])('marks an event whose properties contain %s', (key) => {
     expect(flagsOf(scanText(JSON.stringify([{ event: 'a', properties: { [key]: 1 } }])), 0)).toBe(eventFlag.special);
     expect(flagsOf(scanText(JSON.stringify([{ event: 'a', properties: { [`${key}x`]: 1 } }])), 0)).toBe(0);
   });
 
-  it.each([['{}'], [' { \n } '], ['null']])('calls properties %j empty', (properties) => {
+  it.each([['{}'], [' { \n } '], ['null']])('treats properties %j as empty', (properties) => {
     expect(flagsOf(scanText(`[{"event":"a","properties":${properties}}]`), 0)).toBe(eventFlag.emptyProperties);
   });
 });
@@ -229,7 +229,7 @@ describe('limits per event', () => {
     expect(refusal(`{"batch":[],"x":${deep(1000)}}`).message).toContain('at most 64 levels');
   });
 
-  it('takes no more than half a million events, so that the table stays small', () => {
+  it('accepts at most half a million events, so that the table stays small', () => {
     const error = refusal(`[${'{},'.repeat(500_000)}{}]`);
     expect([error.code, error.message]).toEqual(['request_too_large', expect.stringContaining('500000 events')]);
   });
@@ -253,7 +253,7 @@ describe('texts', () => {
     ['{ "a" : [ 1, "x y" ] }', '{"a":[1,"x y"]}'],
     ['"a\\u0000b"', 'a\ufffdb'],
     ['true', 'true'],
-  ])('makes a distinct id of %s', (json, text) => {
+  ])('converts %s to a distinct id', (json, text) => {
     const buffer = Buffer.from(json);
     expect(distinctIdText(buffer, 0, buffer.length)).toBe(text);
   });
@@ -288,7 +288,7 @@ describe('agreement with JSON.parse', () => {
     ['properties', 'properties'],
   ];
 
-  it('finds the value that JSON.parse finds, for every field, with repeats, escapes, nesting and white space', () => {
+  it('finds the same value as JSON.parse for every field, with repetition, escapes, nesting and white space', () => {
     fc.assert(
       fc.property(fc.array(eventText, { maxLength: 4 }), (texts) => {
         const text = `[${texts.join(' , ')}]`;
@@ -303,7 +303,7 @@ describe('agreement with JSON.parse', () => {
     );
   });
 
-  it('agrees on validity after any mutation, and throws nothing but BodySyntaxError', () => {
+  it('agrees on validity after any mutation, and throws only BodySyntaxError', () => {
     const base =
       '[{"event":"a\\u00e9","properties":{"n":-1.5e+3,"b":[true,false,null,{}],"s":"\\ud83d\\ude00"},"offset":0}]';
     const mutation = fc.tuple(
@@ -323,7 +323,7 @@ describe('agreement with JSON.parse', () => {
     );
   });
 
-  it('survives any bytes at all', () => {
+  it('survives any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         expect(['scanned', 'refused']).toContain(outcomeOf(Buffer.from(bytes)));

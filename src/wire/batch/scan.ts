@@ -25,15 +25,15 @@ const openArray = 0x5b;
 const closeArray = 0x5d;
 
 /**
- * One pass over a body: checks UTF-8 and JSON, and finds the fields of every event without building objects.
- * Throws BodySyntaxError, and nothing else, when the body is not JSON or holds no place for events. An event over a limit,
- * or an element that is not an object, is marked with its problem; the rest is scanned.
+ * Scans a body in one pass: checks UTF-8 and JSON, and finds the fields of every event without building objects. Throws only
+ * BodySyntaxError, if the body is not JSON or has no place for events. An event over a limit, or an element that is not an
+ * object, is marked with its problem, and the rest is scanned.
  */
 export function scanBatch(json: Buffer, limits: ScanLimits): ScannedBatch {
   return scanBatchWith(threadScanner, json, limits);
 }
 
-/** The same without a fast scanner, or with one: it leaves whatever is unusual to the functions of this file, which say what it is. */
+/** Scans with or without a fast scanner, which leaves everything unusual to the functions of this file. */
 export function scanBatchWith(fast: FastScanner | undefined, json: Buffer, limits: ScanLimits): ScannedBatch {
   if (!isUtf8(json)) throw new BodySyntaxError('expected the body to be UTF-8 text, got: bytes that are not', 0);
   const start = skipSpace(json, 0);
@@ -47,7 +47,7 @@ export function scanBatchWith(fast: FastScanner | undefined, json: Buffer, limit
   if (root === openObject) return scanObject(fast, json, start, limits, table);
   if (isStringAt(json, start)) {
     throw new BodySyntaxError(
-      'expected a batch object, an array of events or an event, got: a JSON text; send the batch itself, not JSON inside a string',
+      'expected a batch object, an array of events or an event, got: a JSON string; send the batch itself, not JSON inside a string',
       start,
     );
   }
@@ -87,7 +87,7 @@ function scanObject(
     return { json, root: 'batch', count: table.count, spans: table.spans(), token, sentAt, historicalMigration };
   }
   if (fields.batchFrom >= 0 && !fields.hasEvent) throw notAnArray(json, fields.batchFrom);
-  // No batch in it: the object is an event itself. Read it again as one; such bodies are small.
+  // Without a batch the object is a single event. It is scanned again as one; such bodies are small.
   table.reset();
   scanEvent(json, start, createMeter(), limits, table);
   return { ...noBatchFields, json, root: 'single', count: table.count, spans: table.spans() };
@@ -109,7 +109,7 @@ function scanRootMembers(
     const key = batchKeyAt(json, at, end, meter.escaped);
     const from = skipColon(json, end);
     if (key === 'batch') {
-      // Only once: each time it copies the body.
+      // Only for the first "batch", because each call copies the body.
       const scanner = fields.batchFrom < 0 ? fast : undefined;
       fields.batchFrom = from;
       table.reset();
@@ -127,7 +127,7 @@ function scanRootMembers(
   return at + 1;
 }
 
-/** From the `[` to after the `]`. */
+/** Scans from the `[` and returns the position after the `]`. */
 function scanArray(
   fast: FastScanner | undefined,
   json: Buffer,
@@ -148,7 +148,7 @@ function scanElements(json: Buffer, start: number, limits: ScanLimits, table: Sp
   return at + 1;
 }
 
-/** As scanEvent. What is wrong with the JSON is wrong within this event: the error names it. */
+/** Calls `scanEvent` and adds the event's index to syntax errors. */
 function scanElement(json: Buffer, at: number, meter: Meter, limits: ScanLimits, table: SpanTable): number {
   const index = table.count;
   try {
@@ -184,7 +184,7 @@ function tooDeep(limits: ScanLimits, at: number): BodySyntaxError {
 function notAnArray(json: Buffer, at: number): BodySyntaxError {
   if (!isStringAt(json, at)) return expected(json, at, '"batch" to be an array of events');
   return new BodySyntaxError(
-    'expected "batch" to be an array of events, got: a JSON text; send the array itself, not JSON inside a string',
+    'expected "batch" to be an array of events, got: a JSON string; send the array itself, not JSON inside a string',
     at,
   );
 }

@@ -1,9 +1,9 @@
 /**
- * What the scanner finds in a body without building a single object: where each event's fields lie in the JSON text.
- * Capture uses it to validate, the pipeline to move bytes straight into rows; only events that need it are parsed.
+ * Result of scanning a body without building objects: where each event's fields are in the JSON text. Capture uses it to
+ * validate, the pipeline to copy bytes into rows; only events that need it are parsed.
  *
- * `spans` holds `spanStride` numbers per event. A field's span is [from, to): byte offsets of its JSON value, quotes
- * included, -1 when absent. Of a repeated key the last one counts, as in JSON.parse. `null` values have a span.
+ * `spans` holds `spanStride` numbers per event. A field's span is [from, to): byte offsets of its JSON value, quotes included,
+ * or -1 if absent. The last of repeated keys counts, as in JSON.parse. `null` values have a span.
  */
 export const span = {
   event: 0, // the whole element
@@ -24,21 +24,21 @@ export const span = {
 } as const;
 export const spanStride = 28;
 
-/** Bits of `span.flags`: what the properties hold that keeps an event off the fast path, and what they lack. */
+/** Bits of `span.flags`. */
 export const eventFlag = {
-  /** A property that decides about persons, groups or time and has no span: $groups, $process_person_profile, $anon_distinct_id, alias, $group_type, $ignore_sent_at, $cookieless_mode. */
+  /** The properties contain one without a span that affects persons, groups or time: $groups, $process_person_profile, $anon_distinct_id, alias, $group_type, $ignore_sent_at, $cookieless_mode. */
   special: 1,
-  /** properties.$ip is there. */
+  /** properties.$ip is present. */
   hasIp: 2,
   /** The event name starts with `$`. */
   dollarName: 4,
-  /** properties is `{}` (white space aside) or absent. */
+  /** properties is absent or `{}`, ignoring white space. */
   emptyProperties: 8,
-  /** distinct_id was found in the properties only. */
+  /** distinct_id was only found in the properties. */
   idInProperties: 16,
 } as const;
 
-/** Limits that the scanner enforces per event; the scan continues after such an event. */
+/** Problems of single events, after which the scan continues. */
 export const scanProblems = ['event_too_large', 'event_too_deep', 'too_many_keys', 'invalid_event'] as const;
 export type ScanProblem = (typeof scanProblems)[number];
 
@@ -48,11 +48,11 @@ export interface ScannedBatch {
   readonly count: number;
   /** count × spanStride numbers. */
   readonly spans: Int32Array;
-  /** Form of the root: decides where flags and tokens may stand. */
+  /** Form of the root, which decides where flags and tokens are allowed. */
   readonly root: 'batch' | 'array' | 'single';
-  /** `api_key` or `token` of a batch root. Undefined when absent; a non-string value counts as its JSON text. */
+  /** `api_key` or `token` of a batch root, if present. A value that is not a string is kept as JSON text. */
   readonly token: string | undefined;
   readonly historicalMigration: boolean;
-  /** `sent_at` of a batch root as sent, if a string. */
+  /** `sent_at` of a batch root, if it is a string. */
   readonly sentAt: string | undefined;
 }

@@ -2,7 +2,7 @@ import { span, spanStride, type ScannedBatch } from './scanned-batch.ts';
 
 type FieldName = Exclude<keyof typeof span, 'flags' | 'problem'>;
 
-/** Start of a field's JSON text; -1 when the event does not have it. */
+/** Returns the start of a field's JSON text, or -1 if the event does not have it. */
 export function fieldFrom(scan: ScannedBatch, index: number, field: FieldName): number {
   return scan.spans[index * spanStride + span[field]] ?? -1;
 }
@@ -11,12 +11,12 @@ export function fieldTo(scan: ScannedBatch, index: number, field: FieldName): nu
   return scan.spans[index * spanStride + span[field] + 1] ?? -1;
 }
 
-/** Bits of `eventFlag`. */
+/** Returns the bits of `eventFlag`. */
 export function flagsOf(scan: ScannedBatch, index: number): number {
   return scan.spans[index * spanStride + span.flags] ?? 0;
 }
 
-/** The JSON text as it was sent. */
+/** Returns the JSON text as sent. */
 export function textAt(json: Buffer, from: number, to: number): string {
   return json.toString('utf8', from, to);
 }
@@ -33,7 +33,7 @@ export function isObjectAt(json: Buffer, from: number): boolean {
   return json[from] === 0x7b;
 }
 
-/** PHP writes an empty map as `[]`: wherever an object is expected it stands for one. */
+/** Checks for `[]`, which PHP writes for an empty map and which is accepted wherever an object is expected. */
 export function isEmptyArrayAt(json: Buffer, from: number, to: number): boolean {
   return json[from] === 0x5b && /^\[\s*\]$/.test(json.toString('latin1', from, Math.min(to, from + emptyBytesMax)));
 }
@@ -50,8 +50,8 @@ export function hasBackslash(json: Buffer, from: number, to: number): boolean {
 }
 
 /**
- * The text of a JSON string whose quotes stand at `from` and `to - 1`. A lone surrogate (`\ud800`) has no UTF-8 form:
- * it becomes U+FFFD here, always, so that the same bytes give the same text everywhere.
+ * Decodes the JSON string with quotes at `from` and `to - 1`. A lone surrogate (`\ud800`) has no UTF-8 form and always becomes
+ * U+FFFD, so that the same bytes give the same text everywhere.
  */
 export function stringAt(json: Buffer, from: number, to: number): string {
   if (!hasBackslash(json, from, to)) return json.toString('utf8', from + 1, to - 1);
@@ -59,20 +59,20 @@ export function stringAt(json: Buffer, from: number, to: number): string {
 }
 
 /**
- * A distinct_id as it is stored, uncut: a string as it is, any other value as its JSON text without white space
- * (numbers digit by digit as sent: 12345678901234567890 stays). NUL becomes U+FFFD, as clients of this protocol expect.
+ * Returns a distinct_id as stored, without truncation: a string as it is, any other value as its JSON text without white space
+ * (numbers keep their digits: 12345678901234567890). NUL becomes U+FFFD, as clients of this protocol expect.
  */
 export function distinctIdText(json: Buffer, from: number, to: number): string {
   const text = isStringAt(json, from) ? stringAt(json, from, to) : compactJson(textAt(json, from, to));
   return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
 }
 
-/** JSON text without the white space between its tokens. */
+/** Removes white space between tokens of JSON text. */
 function compactJson(text: string): string {
   return text.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, '$1');
 }
 
-/** Text of UTF-8 bytes; most are ASCII and short, where reading them one by one beats a decoder. */
+/** Decodes UTF-8 bytes. Most texts are short and ASCII, for which checking each byte beats a decoder. */
 export function plainText(json: Buffer, from: number, to: number): string {
   for (let at = from; at < to; at++) if ((json[at] as number) > 0x7f) return json.toString('utf8', from, to);
   return json.toString('latin1', from, to);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { distinctIdCharsMax } from './limits.ts';
 import { storedId } from './stored-id.ts';
 
-it('an id is stored whole, or its first 200 characters, as text that every store can keep', () => {
+it('an id is stored whole or truncated to 200 characters, as text that every store can keep', () => {
   const ids = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 450 }),
     fc.constantFrom('a\0b', '\ud800', '😀'.repeat(201)),

@@ -1,6 +1,6 @@
 import { distinctIdCharsMax } from './limits.ts';
 
-/** An id as it is stored: at most 200 characters (whole ones), no NUL, no half surrogates. */
+/** Converts an id to its stored form: at most 200 whole characters, without NUL and lone surrogates. */
 export function storedId(text: string): string {
   const clean = (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text).toWellFormed();
   if (clean.length <= distinctIdCharsMax) return clean;

@@ -1,13 +1,13 @@
 import { groupEvents } from '../contract/profile-events.ts';
 
-/** What an event says about its person. */
+/** Properties that change a person. */
 export const profileKeys = ['$set', '$set_once', '$unset'] as const;
 export const profileFlag = '$process_person_profile';
 
 const none: readonly string[] = [];
 
 /**
- * Names of the properties that are not stored with the event: its say about a person where none is concerned, and a
+ * Returns the names of properties that are not stored with the event: person properties of an event without a person, and a
  * `$process_person_profile` that is not false.
  */
 export function unstoredKeys(event: string, properties: Readonly<Record<string, unknown>>): readonly string[] {

@@ -1,7 +1,7 @@
 import { FastScanner } from './fast-scan.ts';
 
 /**
- * Scanner of the thread: a private work buffer that every scan of the thread can share, instead of a parameter of every
- * function that handles events. `undefined` if assembly/ is not built.
+ * The thread's scanner. Its private work buffer is shared by every scan of the thread, which saves passing it to every function
+ * that handles events. `undefined` if assembly/ is not built.
  */
 export const threadScanner: FastScanner | undefined = FastScanner.open();

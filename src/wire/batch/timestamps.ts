@@ -1,8 +1,8 @@
 import { epochUnit } from '../../base/epoch.ts';
 
 /**
- * Reads the time forms that client libraries send. Times are microseconds since the epoch, as numbers: exact until the
- * year 2255. A text without a zone is UTC. Undefined: the text is not a time that exists (30 February, +99:00, …).
+ * Reads the time formats that client libraries send. Times are microseconds since the epoch, as numbers that are exact until
+ * the year 2255. A text without a zone is UTC. Functions return `undefined` for times that do not exist (30 February, +99:00).
  */
 const secondMicros = 1_000_000;
 const minuteMicros = 60 * secondMicros;
@@ -17,14 +17,14 @@ export function parseTimestamp(text: string): number | undefined {
 
 const microsPer = { s: 1e6, ms: 1e3, us: 1, ns: Number.NaN } as const;
 
-/** A JSON number, or the text of one, in the unit that its size tells. Nanoseconds are no time that a client sends. */
+/** Converts an epoch number whose unit is inferred from its size. Nanoseconds are refused: no client sends them. */
 export function epochMicros(value: number): number | undefined {
   const micros = Math.round(value * microsPer[epochUnit(value)]);
   return Number.isNaN(micros) ? undefined : micros;
 }
 
 function parseEpoch(text: string): number | undefined {
-  // Fewer than nine digits are no plausible time in seconds: a year, a count, or a date without separators (see parseIso).
+  // Fewer than nine digits are not a plausible time in seconds but a year, a count or a date without separators (see parseIso).
   return /^-?\d{9,17}(\.\d+)?$/.test(text) ? epochMicros(Number(text)) : undefined;
 }
 
@@ -55,7 +55,7 @@ function dayOf(groups: Readonly<Record<string, string | undefined>>): number | u
   return dayOfDate(year, month, day);
 }
 
-/** Time of day with an optional zone, on the given day. */
+/** Parses a time of day with an optional zone, on the given day. */
 function parseClock(day: number, text: string): number | undefined {
   const zoned = zone.exec(text);
   const offset = zoned === null ? 0 : zoneMicros(zoned);
@@ -67,7 +67,7 @@ function parseClock(day: number, text: string): number | undefined {
   return day * dayMicros + time + fraction - offset;
 }
 
-/** Also takes the leap second :60 and 24:00:00, which both mean the start of what follows. */
+/** Also accepts the leap second :60 and 24:00:00, which both mean the start of the next minute or day. */
 function timeOfDay(hour: number, minute: number, second: number): number | undefined {
   const endOfDay = hour === 24 && minute === 0 && second === 0;
   if ((hour > 23 && !endOfDay) || minute > 59 || second > 60) return undefined;
@@ -85,7 +85,7 @@ function zoneMicros(match: RegExpExecArray): number | undefined {
 
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const weekdayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
-/** Hours west of Greenwich of the names that RFC 2822 knows. */
+/** Hours west of Greenwich of the zone names in RFC 2822. */
 const zoneNames: Readonly<Record<string, number>> = {
   ut: 0,
   gmt: 0,
@@ -111,12 +111,12 @@ function parseRfc2822(text: string): number | undefined {
   const time = timeOfDay(Number(hour), Number(minute), Number(second ?? 0));
   const offset = zoneName === undefined ? numericZone(match) : zoneNames[zoneName.toLowerCase()];
   if (day === undefined || time === undefined || offset === undefined) return undefined;
-  // 1970-01-01 was a Thursday. A wrong weekday means that the date is not the one meant.
+  // 1970-01-01 was a Thursday. A date with a wrong weekday is not the one meant.
   if (weekday !== undefined && weekdayNames.indexOf(weekday.toLowerCase()) !== modulo(day + 4, 7)) return undefined;
   return day * dayMicros + time + offset * hourMicros;
 }
 
-/** Hours west of Greenwich. */
+/** Returns hours west of Greenwich. */
 function numericZone(match: RegExpExecArray): number | undefined {
   const hours = Number(match[9]);
   const minutes = Number(match[10]);
@@ -130,11 +130,11 @@ function isLeap(year: number): boolean {
   return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
 }
 
-/** Days since the epoch; undefined when the calendar has no such day. */
+/** Returns days since the epoch, or `undefined` if the day does not exist. */
 export function dayOfDate(year: number, month: number, day: number): number | undefined {
   if (month < 1 || month > 12 || day < 1) return undefined;
   if (day > (monthDays[month - 1] as number) + (month === 2 && isLeap(year) ? 1 : 0)) return undefined;
-  // Count from March, so that the leap day is the last day of a year (Howard Hinnant, "days_from_civil").
+  // Years start in March, so that the leap day is the last day (Howard Hinnant, "days_from_civil").
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);
   const yearOfEra = shifted - era * 400;
@@ -155,7 +155,7 @@ function dayOfWeekDate(year: number, week: number, weekday: number): number | un
   return start + (week - 1) * 7 + weekday - 1;
 }
 
-/** Monday of ISO week 1: the week that holds 4 January. */
+/** Returns the Monday of ISO week 1, which contains 4 January. */
 function firstMonday(year: number): number {
   const fourth = firstDay(year) + 3;
   return fourth - modulo(fourth + 3, 7);
@@ -170,8 +170,8 @@ function modulo(value: number, by: number): number {
 }
 
 /**
- * The form nearly every client sends, `"YYYY-MM-DDTHH:MM:SS(.f{1,9})Z"` with its quotes at `from` and `to - 1`, straight
- * from the bytes. Undefined: not exactly this form; parseTimestamp decides then.
+ * Parses the form that nearly every client sends, `"YYYY-MM-DDTHH:MM:SS(.f{1,9})Z"` with quotes at `from` and `to - 1`, directly
+ * from the bytes. Returns `undefined` for any other form, which `parseTimestamp` decides.
  */
 export function parseIsoBytes(json: Buffer, from: number, to: number): number | undefined {
   const at = from + 1;
@@ -192,7 +192,7 @@ export function parseIsoBytes(json: Buffer, from: number, to: number): number | 
   return day === undefined || time === undefined ? undefined : day * dayMicros + time + fraction;
 }
 
-/** Negative when one of the two bytes is no digit. */
+/** Returns a negative number if a byte is not a digit. */
 function twoDigits(json: Buffer, at: number): number {
   const tens = digit(json[at] as number);
   const ones = digit(json[at + 1] as number);
@@ -203,7 +203,7 @@ function digit(byte: number): number {
   return byte >= 0x30 && byte <= 0x39 ? byte - 0x30 : -1;
 }
 
-/** `.123456789` → 123456; nothing → 0; negative when it is no fraction. */
+/** Converts `.123456789` to 123456 and nothing to 0. Returns a negative number for anything else. */
 function fractionMicros(json: Buffer, from: number, to: number): number {
   if (from === to) return 0;
   if (json[from] !== 0x2e || to - from < 2 || to - from > 10) return -1;

@@ -22,9 +22,9 @@ export type Verdict = { readonly ok: true } | Refusal;
 export interface Refusal {
   readonly ok: false;
   readonly code: WarningType;
-  /** What was expected and what came. */
+  /** What was expected and what was received. */
   readonly detail: string;
-  /** The field at fault, without the event's place in the body. */
+  /** The invalid field, without the event's path in the body. */
   readonly attr: string | null;
 }
 
@@ -35,8 +35,8 @@ function bad(code: WarningType, attr: string | null, detail: string): Refusal {
 }
 
 /**
- * Whether the event can be stored. Depends on nothing but its arguments, so capture and a later replay of the same
- * record agree. `receivedAt`: arrival of the request in ms since the epoch.
+ * Checks whether the event can be stored. The result depends only on the arguments, so capture and a later replay of the same
+ * record agree. `receivedAt` is in ms since the epoch.
  */
 export function validateEvent(scan: ScannedBatch, index: number, lane: Lane, receivedAt: number): Verdict {
   if (isPlainlyGood(scan, index, lane, receivedAt)) return good;
@@ -52,7 +52,7 @@ export function validateEvent(scan: ScannedBatch, index: number, lane: Lane, rec
   );
 }
 
-/** The form of nearly every event, checked with as few steps as there are; false says nothing. */
+/** Recognises the form of nearly every event in as few steps as possible. `false` is inconclusive. */
 function isPlainlyGood({ json, spans }: ScannedBatch, index: number, lane: Lane, receivedAt: number): boolean {
   const row = index * spanStride;
   const at = (cell: number): number => spans[row + cell] as number;
@@ -73,7 +73,7 @@ function isPlainlyGood({ json, spans }: ScannedBatch, index: number, lane: Lane,
   return micros !== undefined && isStorableTime(micros) && !isTooFarAhead(micros, receivedAt);
 }
 
-/** An id that is not empty and whose first character is plain: nothing to decode, nothing to trim. */
+/** Checks for an id that starts with a plain character, so that it need not be decoded and trimmed. */
 function startsPlainly(json: Buffer, from: number, to: number): boolean {
   const first = json[from + 1] as number;
   return to - from > 2 && first > 0x20 && first < 0x80 && first !== 0x5c;
@@ -100,7 +100,7 @@ function checkLimits(scan: ScannedBatch, index: number): Refusal | undefined {
   );
 }
 
-/** At most some 40 characters of a value, for a message. */
+/** Returns about the first 40 characters of a value, for a message. */
 function excerpt(json: Buffer, from: number, to: number): string {
   return to - from <= 40 ? textAt(json, from, to) : `${json.toString('utf8', from, from + 40)}…`;
 }
@@ -112,12 +112,12 @@ function checkName(scan: ScannedBatch, index: number): Refusal | undefined {
     return bad(
       'missing_event_name',
       'event',
-      'event submitted without an event name: expected a text in "event", got: none',
+      'event submitted without an event name: expected a string in "event", got: none',
     );
   }
   if (!isStringAt(scan.json, from)) {
     const got = excerpt(scan.json, from, to);
-    return bad('invalid_event_name', 'event', `expected "event" to be a text, got: ${got}`);
+    return bad('invalid_event_name', 'event', `expected "event" to be a string, got: ${got}`);
   }
   if (to - from === 2) return bad('missing_event_name', 'event', 'event submitted with an empty event name');
   if (to - from - 2 > nameCharsMax) {
@@ -142,7 +142,7 @@ function checkDistinctId(scan: ScannedBatch, index: number): Refusal | undefined
   if (!isStringAt(scan.json, from)) return undefined;
   const to = fieldTo(scan, index, 'distinctId');
   if (startsPlainly(scan.json, from, to)) return undefined;
-  return stringAt(scan.json, from, to).trim() === '' ? missingId('an empty text') : undefined;
+  return stringAt(scan.json, from, to).trim() === '' ? missingId('an empty string') : undefined;
 }
 
 function missingId(got: string): Refusal {
@@ -153,7 +153,7 @@ function missingId(got: string): Refusal {
   );
 }
 
-/** A UUID in any spelling. */
+/** Accepts a UUID in any spelling. */
 function checkUuid(scan: ScannedBatch, index: number): Refusal | undefined {
   const from = fieldFrom(scan, index, 'uuid');
   if (from < 0 || isNullAt(scan.json, from)) return undefined;
@@ -208,7 +208,7 @@ function checkTime(scan: ScannedBatch, index: number, lane: Lane, receivedAt: nu
     const got = excerpt(scan.json, offset, fieldTo(scan, index, 'offset'));
     return bad('invalid_event_offset', 'offset', `expected "offset" to be a number of milliseconds, got: ${got}`);
   }
-  // Live events with a wrong clock are worth keeping: they get the arrival time and a warning. History must be exact.
+  // Live events with a wrong clock get the time of receipt and a warning. History must be exact.
   if (lane === 'live') return undefined;
   const own = ownTime(scan, index);
   if (own === undefined) return undefined;

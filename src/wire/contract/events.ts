@@ -7,33 +7,33 @@ const time = Type.String({
   examples: ['2026-11-20T10:00:00.000000Z'],
   ...stated.time,
 });
-const after = { description: 'Only from this time on (inclusive). ISO 8601; UTC unless an offset says otherwise.' };
-const before = { description: 'Only before this time (exclusive). ISO 8601; UTC unless an offset says otherwise.' };
+const after = { description: 'Only from this time on (inclusive). ISO 8601, UTC if without offset.' };
+const before = { description: 'Only before this time (exclusive). ISO 8601, UTC if without offset.' };
 
 export const eventLimitDefault = 100;
 export const eventLimitMax = 1000;
 
 const filters = {
-  event: Type.Optional(Type.String({ description: 'Only events of this name.' })),
+  event: Type.Optional(Type.String({ description: 'Only events with this name.' })),
   after: Type.Optional(Type.String({ ...time, ...after })),
   before: Type.Optional(Type.String({ ...time, ...before })),
 };
 
 const narrower = {
-  distinct_id: Type.Optional(Type.String({ description: 'Only events of this distinct_id.' })),
+  distinct_id: Type.Optional(Type.String({ description: 'Only events with this distinct_id.' })),
   person_id: Type.Optional(
-    Type.String({ description: 'Only events of the person with this uuid, whichever of its ids they were sent with.' }),
+    Type.String({ description: 'Only events of the person with this uuid, under any of its ids.' }),
   ),
   historical_migration: Type.Optional(
-    Type.Boolean({ description: 'Only events of historical imports, or only the others.' }),
+    Type.Boolean({ description: 'True selects events of historical imports, false the others.' }),
   ),
-  import_run: Type.Optional(Type.String({ maxLength: 100, description: 'Only events that this import run stored.' })),
+  import_run: Type.Optional(Type.String({ maxLength: 100, description: 'Only events stored by this import run.' })),
   properties: Type.Optional(
     Type.String({
       description:
-        'JSON array of {key, value, operator}; all must hold. Operators: exact (default), is_not, icontains, ' +
-        'not_icontains, starts_with, gt, gte, lt, lte (numbers, to the last digit), is_set, is_not_set. A value may be ' +
-        'an array: any of it.',
+        'JSON array of {key, value, operator}, all of which must match. Operators: exact (default), is_not, icontains, ' +
+        'not_icontains, starts_with, gt, gte, lt, lte (exact numbers), is_set, is_not_set. If the value is an array, any of ' +
+        'its values matches.',
       ...stated.propertyFilters,
       examples: ['[{"key":"plan","value":"pro"}]'],
     }),
@@ -50,7 +50,7 @@ export const eventListQuerySchema = Type.Object({
     Type.Integer({ minimum: 1, maximum: eventLimitMax, default: eventLimitDefault, description: 'Events per page.' }),
   ),
   cursor: Type.Optional(
-    Type.String({ ...stated.cursor, description: 'Where the page before ended; taken from `next`.' }),
+    Type.String({ ...stated.cursor, description: 'Position after the previous page, from `next`.' }),
   ),
 });
 export type EventListQuery = Static<typeof eventListQuerySchema>;
@@ -65,19 +65,19 @@ export const eventSchema = Type.Object({
     Type.Null(),
     Type.Object({
       id: Type.String(),
-      distinct_ids: Type.Array(Type.String(), { description: 'At most 25 of its ids.' }),
-      distinct_ids_total: Type.Integer({ description: 'How many ids it has.' }),
+      distinct_ids: Type.Array(Type.String(), { description: 'At most 25 ids of the person.' }),
+      distinct_ids_total: Type.Integer({ description: 'Number of ids.' }),
       properties: Type.Record(Type.String(), Type.Unknown()),
       created_at: Type.String(),
       is_identified: Type.Boolean(),
     }),
   ]),
-  historical_migration: Type.Boolean({ description: 'Whether it came with a historical import.' }),
+  historical_migration: Type.Boolean({ description: 'Whether the event is from a historical import.' }),
 });
 
 export const eventPageSchema = Type.Object({
-  next: orNull(Type.String(), 'URL of the next, older page.'),
-  previous: Type.Null({ description: 'Pages lead from new to old only.' }),
+  next: orNull(Type.String(), 'URL of the next page, with older events.'),
+  previous: Type.Null({ description: 'Always null: pages only go from new to old.' }),
   results: Type.Array(eventSchema),
 });
 
@@ -88,14 +88,14 @@ export const eventCountsQuerySchema = Type.Object({
     Type.String({
       ...stated.timeZone,
       maxLength: 100,
-      description: 'IANA name of the zone in which intervals begin. Default: UTC.',
+      description: 'IANA time zone of the intervals. Default UTC.',
     }),
   ),
   top: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 100,
-      description: 'Only so many events by name, the most frequent ones; the others together. Default: all.',
+      description: 'Number of most frequent event names to list; the rest is combined. Default all.',
     }),
   ),
   interval: Type.Optional(
@@ -107,8 +107,8 @@ export const eventCountsQuerySchema = Type.Object({
 });
 
 const totalSchema = Type.Object({
-  standard: Type.Integer({ description: 'Events that did not come with a historical import.' }),
-  historical: Type.Integer({ description: 'Events of historical imports; not billed.' }),
+  standard: Type.Integer({ description: 'Events that are not from a historical import.' }),
+  historical: Type.Integer({ description: 'Events of historical imports.' }),
 });
 
 export type EventCountsQuery = Static<typeof eventCountsQuerySchema>;
@@ -117,7 +117,7 @@ export const eventCountsSchema = Type.Object({
   results: Type.Array(
     Type.Object({
       time: Type.String({ format: 'date-time', description: 'Start of the interval.' }),
-      event: orNull(Type.String(), 'Null: those beyond `top` together.'),
+      event: orNull(Type.String(), 'Event name. Null for the rest beyond `top`.'),
       historical_migration: Type.Boolean(),
       count: Type.Integer(),
     }),

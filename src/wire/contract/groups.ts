@@ -14,14 +14,18 @@ export const groupPageSchema = pageSchema(groupSchema);
 const typeIndexSchema = Type.Integer({
   minimum: 0,
   maximum: 4,
-  description: 'Which group type, see /groups_types.',
+  description: 'Index of the group type, as in /groups_types.',
 });
 
 export const groupQuerySchema = Type.Object({
   ...pageQuerySchema.properties,
   group_type_index: typeIndexSchema,
   search: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'Only groups whose key contains this, in any case.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Only groups whose key contains this text, ignoring case.',
+    }),
   ),
 });
 
@@ -31,6 +35,6 @@ export const groupFindSchema = Type.Object({
 });
 
 export const groupTypeSchema = Type.Object({
-  group_type: Type.String({ description: 'As events name it.' }),
+  group_type: Type.String({ description: 'Name of the type in events.' }),
   group_type_index: Type.Integer({ minimum: 0, maximum: 4 }),
 });

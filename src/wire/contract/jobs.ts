@@ -11,21 +11,21 @@ export const jobSchema = Type.Object({
   plugin_config: Type.Integer({ description: 'Id of the plugin config.' }),
   kind: Type.Enum([...jobKinds], {
     description:
-      '`started`: asked for through the API. `enqueued`: put off by the plugin itself. `scheduled`: a tick of ' +
-      '`runEveryMinute`, `runEveryHour` or `runEveryDay`. `delivery`: events for `onEvent` or `exportEvents`; those that ' +
-      'went well are not kept.',
+      '`started`: requested through the API. `enqueued`: scheduled by the plugin itself. `scheduled`: a run of ' +
+      '`runEveryMinute`, `runEveryHour` or `runEveryDay`. `delivery`: events for `onEvent` or `exportEvents`; successful ones ' +
+      'are not kept.',
   }),
-  type: Type.String({ description: 'Name of the job, the scheduled task or the method.' }),
+  type: Type.String({ description: 'Name of the job, scheduled task or method.' }),
   operation: Type.String(),
   state: Type.Enum([...jobStates]),
-  attempts: Type.Integer({ description: 'Times that it was started.' }),
-  attempts_max: Type.Integer({ description: 'Times that it may be started.' }),
-  run_at: Type.String({ format: 'date-time', description: 'When it is due.' }),
-  error: Type.String({ description: 'Why the last attempt failed; empty when it did not.' }),
+  attempts: Type.Integer({ description: 'Number of attempts.' }),
+  attempts_max: Type.Integer({ description: 'Maximum number of attempts.' }),
+  run_at: Type.String({ format: 'date-time', description: 'Time at which it is due.' }),
+  error: Type.String({ description: 'Why the last attempt failed. Empty if it did not.' }),
   created_at: Type.String({ format: 'date-time' }),
-  started_at: orNull(Type.String({ format: 'date-time' }), 'When the last attempt began.'),
+  started_at: orNull(Type.String({ format: 'date-time' }), 'Start of the last attempt.'),
   finished_at: orNull(Type.String({ format: 'date-time' })),
-  duration_ms: orNull(Type.Integer(), 'Of the last attempt; null until the job is finished.'),
+  duration_ms: orNull(Type.Integer(), 'Duration of the last attempt. Null until the job is finished.'),
 });
 export type JobRecord = Static<typeof jobSchema>;
 

@@ -36,7 +36,7 @@ export const ingestionWarnings = {
   },
   event_dropped_by_transformation: { severity: 'info', meaning: 'A transformation dropped the event, as configured.' },
   // Stored, but changed.
-  distinct_id_truncated: { severity: 'warning', meaning: 'The distinct_id was cut to 200 characters.' },
+  distinct_id_truncated: { severity: 'warning', meaning: 'The distinct_id was truncated to 200 characters.' },
   ignored_invalid_timestamp: {
     severity: 'warning',
     meaning: 'The timestamp cannot be read; the arrival time is used.',
