@@ -1,4 +1,4 @@
-/** The five stages of an import and what is looked at before them, put together once: for the service and for the command line. */
+/** Assembles the stages of an import and its preflight, once for the service and the command line. */
 import type { Clock } from '../base/clock.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { EventStore } from '../stores/events/eventstore.ts';
@@ -34,48 +34,48 @@ import { createVerifyStage } from './stages/verify/verify-stage.ts';
 import { stagingKeys, type Staging } from './staging.ts';
 import { TargetWaitError, type Target } from './target.ts';
 
-/** Source and target are asked for when a stage needs them: a run whose config is gone still ends what was staged. */
+/** Source and target are opened when a stage needs them, so a run whose config is deleted can still finish staged records. */
 export interface AssembleDeps {
   readonly db: Metadata;
   readonly staging: Staging;
   readonly quota: DiskQuota;
   readonly clock: Clock;
   readonly failpoint: Failpoint;
-  /** Of JSON, one event: what the target takes. */
+  /** Maximum size of one event as JSON, which the target accepts. */
   readonly eventBytesMax: number;
-  /** In which records are checked. */
+  /** Threads that check records. */
   readonly threads: number;
   readonly openSource: () => Promise<Source>;
-  /** Undefined: there is no key to load with. */
+  /** Returns `undefined` if there is no key to load with. */
   readonly openTarget: () => Promise<Target | undefined>;
-  /** Of the target's project, where that is this service's own: what undo works on. */
+  /** Event store of the target's project, if that is this service's own: what undo works on. */
   readonly store?: EventStore;
-  /** Where the tables of the run lie, whatever its target; opened when a stage needs them. */
+  /** Opens the store with the run's tables, whatever its target, when a stage needs them. */
   readonly openRunStore: () => Promise<RunStore>;
-  /** What a person then does about it. */
+  /** What the user can do without a target. */
   readonly targetMissing: string;
-  /** Names of events that the target's project has stored; undefined: nobody can tell, and the check does without. */
+  /** Event names that the target's project has stored; the check does without if they are unknown. */
   readonly knownEvents?: () => Promise<ReadonlySet<string> | undefined>;
-  /** Opens a table that a run joins; left out: none can be joined. */
+  /** Opens a table that a run joins; without it no table can be joined. */
   readonly openTable?: (path: string) => Promise<Source>;
-  /** Finds the code that a run names; left out: there is none. */
+  /** Finds the code of a run's transform; without it there are no transforms. */
   readonly openTransform?: OpenRunTransform | undefined;
-  /** Other runs to the same place; left out: those of this store. */
+  /** Other runs to the same place; by default those of this store. */
   readonly earlier?: EarlierRuns;
-  /** Names of what changes the target's events on their way into its store; left out: nothing does, or nobody can tell. */
+  /** Names the transformations that change the target's events before they are stored, if known. */
   readonly activeTransformations?: () => Promise<readonly string[]>;
   readonly words: AdviceWords;
-  /** What the target's project may send of history; left out: it requires no agreement, or nobody can tell. */
+  /** Agreement on the history that the target's project may send, if it requires one and it is known. */
   readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
-  /** Free where this service stores events and tables of runs; left out: nobody can tell. */
+  /** Free bytes where this service stores events and tables of runs, if known. */
   readonly storeFreeBytes?: (() => Promise<number | undefined>) | undefined;
-  /** Whether tables of runs lie on the disk of staging; left out: they do not, or nobody can tell. */
+  /** Whether tables of runs are on the disk of staging, if known. */
   readonly tablesBesideStaging?: (() => Promise<boolean>) | undefined;
-  /** What the preflight of a run may take, ms; without it there is no preflight: the command has looked already. */
+  /** Time limit of a run's preflight, ms; without it there is no preflight, because the command has done it. */
   readonly preflightMs?: number;
 }
 
-/** As AssembleDeps; of a target only what tells beforehand. */
+/** AssembleDeps for a preflight, which only probes the target. */
 export type PreflightAssembly = Pick<
   AssembleDeps,
   | 'staging'
@@ -93,7 +93,7 @@ export function assemblePreflight(deps: PreflightAssembly): Preflight {
   return createPreflight(deps);
 }
 
-/** Dispose of the stages when the run is not worked on any more. */
+/** Assembles the stages of a run. Dispose of them when the worker releases the run. */
 export function assembleStages(deps: AssembleDeps): RunStages & AsyncDisposable {
   const turn = createLinkTurn(deps.db);
   const of = (stage: Stage): RunStage => {
@@ -133,7 +133,7 @@ function stagesOn(deps: StageDeps): RunStages {
     check,
     replace: (leased) => replaceOthers({ ...deps, earlier, check }, leased),
     load: async (leased) => {
-      // Where it replaces another run it was asked before that was taken back: from then on it has to go on.
+      // A replacing run checked the source before its undo; after that it has to continue.
       if (leased.run.totals.replaced === undefined) await assertSourceUnchanged(deps.openSource, leased);
       const runStore = await deps.openRunStore();
       const load = { undone: earlier.undone, target: await target(), staging, runStore, clock, failpoint, words };
@@ -196,12 +196,12 @@ function checkStage(deps: StageDeps & { readonly earlier: EarlierRuns }): RunSta
   };
 }
 
-/** Whether other runs of this service load into the same project. */
+/** Returns whether other runs of this service load into the same project. */
 function sharesLinks({ store }: StageDeps, { run }: LeasedRun): boolean {
   return store !== undefined && run.options.target.kind === 'project';
 }
 
-/** Checks once more before the first event is loaded if another run has stored some of the links since the check. */
+/** Checks again, before the first event is loaded, if another run has stored some of the links since the check. */
 async function decideLinksAgain(
   deps: StageDeps & { readonly check: RunStage },
   leased: LeasedRun,
@@ -213,34 +213,34 @@ async function decideLinksAgain(
   if (result !== undefined && result.identity.identifies + result.identity.group_identifies === 0) return;
   await deps.turn.take(leased);
   if (result !== undefined) {
-    const isBegun = (await leased.days()).some(({ accepted, framesLoaded }) => accepted + framesLoaded > 0);
-    if (isBegun || !(await hasLoadSinceCheck(deps.db, run))) return;
+    const hasBegun = (await leased.days()).some(({ accepted, framesLoaded }) => accepted + framesLoaded > 0);
+    if (hasBegun || !(await hasLoadSinceCheck(deps.db, run))) return;
     const links = { runStore, reader, run: { projectId: run.projectId, runId: run.id }, signal };
     const retry = createTargetRetry({ leased, clock: deps.clock });
     if (!(await retry(() => hasLinksElsewhere(links)))) return;
     await discardCheck(deps.staging, leased);
   }
-  // Without a result such a check was interrupted.
+  // Without a result, this check was interrupted.
   await deps.check(leased);
 }
 
-const ofTheSource = 'source:';
+const sourcePrefix = 'source:';
 
-/** A file, or what the source of the run itself keeps: `source:Products`. */
+/** Opens a file, or a table that the run's source provides: `source:Products`. */
 function tableOpener({ openSource, openTable }: AssembleDeps): AssembleDeps['openTable'] {
   return async (table) => {
-    if (table.startsWith(ofTheSource)) {
-      const own = (await openSource()).openTable?.(table.slice(ofTheSource.length).trim());
+    if (table.startsWith(sourcePrefix)) {
+      const own = (await openSource()).openTable?.(table.slice(sourcePrefix.length).trim());
       if (own !== undefined) return own;
-      throw new SourceError(`expected a source that keeps tables, to join ${table}; this one does not: give a file`);
+      throw new SourceError(`expected a source that provides tables, to join ${table}; this one does not: give a file`);
     }
-    if (openTable === undefined) throw new SourceError(`expected a place to read ${table} from, got none`);
+    if (openTable === undefined) throw new SourceError(`expected a way to read the table ${table}, got none`);
     return await openTable(table);
   };
 }
 
 const undoElsewhere =
-  'expected a run that loaded into a project of this service, got one that sent its events elsewhere; take them back there';
+  'expected a run that loaded into a project of this service, got one that sent its events elsewhere; undo it there';
 
 async function replaceOthers(
   deps: AssembleDeps & { readonly earlier: EarlierRuns; readonly check: RunStage },
@@ -254,7 +254,7 @@ async function replaceOthers(
   await createReplaceStage({ ...deps, ready })(leased);
 }
 
-/** Nothing is taken back as long as it is not clear that what takes its place may come. */
+/** Fails or waits before anything is undone if the agreement does not allow the events that replace it. */
 async function assertAgreed(
   { agreement, words }: Pick<AssembleDeps, 'agreement' | 'words'>,
   options: RunOptions,
@@ -265,24 +265,24 @@ async function assertAgreed(
   const finding = withoutAgreement({ options, words }, facts, events);
   if (finding.level === 'problem') throw new RunFailedError(`${findingText(finding)} Then ${words.resume}.`);
   const isWaiting = facts.isFiled && events > facts.freeEventsLeft;
-  if (isWaiting) throw new TargetWaitError(`${finding.message}; nothing is taken back before it is approved`);
+  if (isWaiting) throw new TargetWaitError(`${finding.message}; nothing is undone before it is approved`);
 }
 
-/** Before anything is fetched: a run that goes on has passed it. Throws RunFailedError with what is to be changed. */
+/** Runs the preflight before anything is fetched; a resumed run has passed it. Throws RunFailedError with what to change. */
 async function passPreflight(deps: AssembleDeps, leased: LeasedRun): Promise<void> {
   const { run, signal } = leased;
   const { preflightMs: timeLimitMs } = deps;
   if (timeLimitMs === undefined || run.options.preflight === false || (await leased.parts()).length > 0) return;
   const preflight = createPreflight({ ...deps, timeLimitMs });
   const result = await preflight({ options: run.options, signal });
-  await keepResult(deps, run.id, result);
+  await writeResult(deps, run.id, result);
   if (result.verdict === 'failed') {
     throw new RunFailedError(`${problemsText(result)} Then ${deps.words.resume}.`);
   }
 }
 
-/** Where nothing can be written, the run fails for that, and its reason says so. */
-async function keepResult({ staging }: AssembleDeps, run: string, result: PreflightResult): Promise<void> {
+/** Writes the result, unless staging is not writable, which the result reports itself. */
+async function writeResult({ staging }: AssembleDeps, run: string, result: PreflightResult): Promise<void> {
   try {
     await staging.write(stagingKeys.preflight(run), [Buffer.from(JSON.stringify(result))]);
   } catch (error) {

@@ -28,7 +28,7 @@ function digitsOf(events: readonly Identity[]): string {
   return checksum.digits();
 }
 
-/** Word by word as the definition says it. */
+/** Computes the checksum literally by its definition. */
 function byDefinition(events: readonly Identity[]): string {
   const all = events.reduce(
     (sum, { uuid, id, micros }) =>
@@ -43,7 +43,7 @@ function byDefinition(events: readonly Identity[]): string {
 }
 
 describe('checksum of stored events', () => {
-  it('is the XOR of the first eight bytes of md5, little-endian, whatever the order', () => {
+  it('is the XOR of the first eight bytes of md5, little-endian, in any order', () => {
     fc.assert(
       fc.property(identities, (events) => {
         expect(digitsOf(events)).toBe(byDefinition(events));
@@ -68,7 +68,7 @@ describe('checksum of stored events', () => {
     expect(one.digits()).toBe(other.digits());
   });
 
-  it.each(contentKinds)('of contents (%s) tells which event says what, and not which run brought it', (kind) => {
+  it.each(contentKinds)('of contents (%s) depends on which event has which properties, not on the run', (kind) => {
     const event = (uuid: string) => ({ uuid, distinctId: 'a', micros: 1 });
     const digits = (...events: readonly (readonly [uuid: string, properties: string])[]): string => {
       const checksum = createContentChecksum(kind);
@@ -83,7 +83,7 @@ describe('checksum of stored events', () => {
     );
   });
 
-  it('leaves out the mark of the run, which ends the properties', () => {
+  it('omits the run mark, which ends the properties', () => {
     const stored = `{"a":1${runMark('run-1')}`;
     expect(JSON.parse(stored)).toEqual({ a: 1, $import_run_id: 'run-1' });
     expect(withoutRunMark(stored, 'run-1')).toBe('{"a":1}');

@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * Checksum over the events of one day and name, the same in whatever order they come: XOR over all of them of the first
- * 8 bytes of `md5(uuid \0 distinct_id \0 µs)`, read as a little-endian number, as 16 hexadecimal digits with the most
+ * Checksum over the events of one day and name, independent of their order: XOR over all events of the first 8 bytes of
+ * `md5(uuid \0 distinct_id \0 µs)`, read as a little-endian number, as 16 hexadecimal digits with the most
  * significant one first. In ClickHouse:
  *
  *     leftPad(lower(hex(groupBitXor(reinterpretAsUInt64(substring(MD5(concat(toString(uuid), '\0', distinct_id, '\0',
  *       toString(toUnixTimestamp64Micro(timestamp)))), 1, 8))))), 16, '0')
  *
- * uuid in lower case; distinct_id as it is stored (see `storedId`); µs since the epoch in decimal digits.
+ * uuid in lower case; distinct_id as stored (see `storedId`); µs since the epoch in decimal digits.
  */
 export interface Checksum {
   add(uuid: string, distinctId: string, micros: number | bigint): void;
@@ -17,17 +17,17 @@ export interface Checksum {
 }
 
 /**
- * The second checksum, of what the events say. `crc32`: XOR of two words for each event, which are made of the CRC-32 of its
- * properties, as they are stored but without their last brace or the mark of the run that ends them (see `runMark`), and of the
- * halves of what the event adds to the first checksum, so that two events that change their properties with each other change it:
+ * Second checksum, over the contents of events. `crc32`: XOR of two words per event, computed from the CRC-32 of its stored properties
+ * without their last brace or the run mark that ends them (see `runMark`), and from the two halves of the event's contribution to the
+ * first checksum, so that it changes when two events exchange their properties:
  *
  *     lower half: lower 32 bits of (crc XOR low) * (high OR 1); upper half: those of (crc XOR high) * (low OR 1)
  *
- * Its digits have `crc32:` before them. `md5`: runs and services of earlier versions have the XOR of the first 8 bytes of
- * `md5(uuid \0 properties)`, the last brace included.
+ * Its digits are prefixed with `crc32:`. `md5`: runs and services of earlier versions have the XOR of the first 8 bytes of
+ * `md5(uuid \0 properties)`, including the last brace.
  */
 export interface ContentChecksum {
-  /** `properties`: without the mark of the run. */
+  /** `properties` without the run mark. */
   add(event: ChecksumEvent, properties: string): void;
   digits(): string;
 }
@@ -58,13 +58,13 @@ export function createChecksum(): Checksum {
   };
 }
 
-/** What one event adds to the checksum: the lower half in `words[0]`, the upper half in `words[1]`. */
+/** Computes what one event adds to the checksum: the lower half in `words[0]`, the upper half in `words[1]`. */
 export function identityWords(uuid: string, distinctId: string, micros: number | bigint, words: Uint32Array): void {
-  // As text of one character per byte: several times cheaper than a Buffer per event.
+  // One character per byte is several times cheaper than a Buffer per event.
   md5Words(`${uuid}\0${distinctId}\0${micros}`, words);
 }
 
-/** The first eight bytes of the MD5 of a text or its UTF-8. */
+/** Computes the first eight bytes of the MD5 of a text or its UTF-8. */
 export function md5Words(text: string | Uint8Array, words: Uint32Array): void {
   const bytes = hash('md5', text, 'binary');
   words[0] = wordAt(bytes, 0);
@@ -89,12 +89,12 @@ export function createContentChecksum(kind: ContentKind = 'crc32'): ContentCheck
   };
 }
 
-/** What the properties of one event add to the second checksum; `low` and `high`: what it adds to the first. */
+/** Computes what one event's properties add to the second checksum; `low` and `high` are what it adds to the first. */
 export function contentWords(properties: string, low: number, high: number, words: Uint32Array): void {
   crcWords(crc32(properties.slice(0, -1)), low, high, words);
 }
 
-/** The same of the CRC-32 of the properties without their last brace. */
+/** Does the same for the CRC-32 of the properties without their last brace. */
 export function crcWords(crc: number, low: number, high: number, words: Uint32Array): void {
   words[0] = Math.imul(crc ^ low, high | 1);
   words[1] = Math.imul(crc ^ high, low | 1);
@@ -106,7 +106,7 @@ export function contentDigits(low: number, high: number): string {
   return crcPrefix + checksumDigits(low, high);
 }
 
-/** `digits`: 16 hexadecimal ones of that kind. */
+/** `digits` are 16 hexadecimal digits of that kind. */
 export function contentText(kind: ContentKind, digits: string): string {
   return kind === 'md5' ? digits : crcPrefix + digits;
 }
@@ -115,19 +115,19 @@ export function contentKindOf(content: string): ContentKind {
   return content.startsWith(crcPrefix) ? 'crc32' : 'md5';
 }
 
-/** Of two checksums of one kind. */
+/** Combines two checksums of one kind. */
 export function xorChecksums(one: string, other: string): string {
   const prefix = one.startsWith(crcPrefix) ? crcPrefix : '';
   const [a, b] = [one, other].map((each) => BigInt(`0x${each.slice(prefix.length)}`)) as [bigint, bigint];
   return prefix + (a ^ b).toString(16).padStart(16, '0');
 }
 
-/** How the properties of an imported event end; what is before it does not depend on the run. */
+/** Returns the end of an imported event's properties; what precedes it does not depend on the run. */
 export function runMark(runId: string): string {
   return `,"$import_run_id":${JSON.stringify(runId)}}`;
 }
 
-/** Properties as they are stored, without the mark of their run. */
+/** Returns stored properties without the mark of their run. */
 export function withoutRunMark(properties: string, runId: string): string {
   const mark = runMark(runId);
   return properties.endsWith(mark) ? `${properties.slice(0, -mark.length)}}` : properties;

@@ -2,96 +2,94 @@ import type { OutboundStream } from '../plugins/outbound/outbound.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Sleep } from '../base/retry.ts';
 
-/** Half open: from ≤ time < to; ISO 8601 UTC. Left out: without bound. What the time is (event, upload) is the source's affair. */
+/** Half open: from ≤ time < to; ISO 8601 UTC; unbounded by default. The source defines which time it is (event, upload). */
 export interface TimeRange {
   readonly from?: string;
   readonly to?: string;
 }
 
-/** Port: where records come from. One adapter per source in sources/; settings are checked before it is made. */
+/** Port: where records come from. One adapter per source in sources/; settings are checked before it is created. */
 export interface Source {
   /**
-   * What there is to fetch, in the order in which it should be. The same range gives the same keys again; `identity` says
-   * whether a part's content is still the same. Asked before the export, and again at its end: nothing may have changed.
-   * Throws StillWrittenError for what is still being written.
+   * Lists what to fetch, in this order. The same range gives the same keys again; `identity` indicates whether a part's content has
+   * changed. Called before the export, and again at its end: nothing may have changed.
+   * Throws StillWrittenError while a part is being written.
    */
   listParts(range: TimeRange, context: SourceContext): Promise<readonly SourcePart[]>;
   /**
-   * The records of one part. It may be called again for the same part, and the answer may come in another order (see
-   * `stable`). Throws SourceWaitError or SourceError; SourceChangedError where the part is not what was listed.
+   * Reads the records of one part. It may be called again for the same part, and records may come in another order (see `stable`).
+   * Throws SourceWaitError or SourceError; SourceChangedError if the part is not the listed one.
    */
   open(part: SourcePart, context: SourceContext): AsyncIterable<RecordChunk>;
   /**
-   * The checksum of the part's content as it is now, as `open` tells `wasRead`: it excuses another identity (a file that was
-   * touched). Reads the whole part; left out, or undefined: nobody can tell, and another identity is another content.
+   * Computes the checksum of the part's present content, as `open` reports it through `wasRead`: an equal one excuses another identity
+   * (a file that was touched). Reads the whole part. Without it, or if it returns `undefined`, another identity means other content.
    */
   checksumNow?(part: SourcePart, context: SourceContext): Promise<string | undefined>;
-  /** What all parts cover together, where their keys do not say it: `partition 0: offsets 0 to 204000, …`. */
+  /** Describes what all parts cover together, if their keys do not: `partition 0: offsets 0 to 204000, …`. */
   describe?(parts: readonly SourcePart[]): string;
-  /** A table that the source keeps beside its records (a lookup table), by its name; left out: it keeps none. */
+  /** Opens a table that the source provides in addition to its records (a lookup table). */
   openTable?(name: string): Source;
-  /** Lets go of what is held between two calls (a snapshot of a database). It can be used again after that. */
+  /** Releases what is held between two calls (a snapshot of a database). The source can be used again after that. */
   release?(): Promise<void>;
-  /** Parts fetched at the same time, at most. */
+  /** Maximum number of parts fetched at the same time. */
   readonly concurrency: number;
 }
 
 export interface SourcePart {
-  /** Unique in the run and stable: `2024-03-01`, `exports/a.jsonl.gz`. Shown to people; at most 500 characters. */
+  /** Unique in the run and stable: `2024-03-01`, `exports/a.jsonl.gz`. Shown to users; at most 500 characters. */
   readonly key: string;
-  /** Of the source, before decompression; undefined: not known. */
+  /** Size at the source, before decompression, if known. */
   readonly bytes?: number;
-  /** Changes when the content does: ETag, size and time of change. Undefined: nothing tells. */
+  /** Changes when the content does: ETag, size and modification time. */
   readonly identity?: string;
-  /** The same identity gives the same bytes in the same order: an interrupted part goes on where it stopped. */
+  /** The same identity gives the same bytes in the same order: an interrupted part continues where it stopped. */
   readonly stable: boolean;
-  /** What `open` needs besides the key. */
+  /** What `open` needs in addition to the key. */
   readonly detail?: JsonObject;
-  /**
-   * All parts are read as they were at one moment: what changes after the export has come later, and is no reason to stop.
-   */
+  /** All parts are read as of one moment: later changes are no reason to stop. */
   readonly isSnapshot?: boolean;
 }
 
-/** What was read of a part, when all of it was. */
+/** Describes a part that was read completely. */
 export interface PartRead {
-  /** Where it is another than the listed one. */
+  /** Set if it differs from the listed one. */
   readonly identity?: string;
   readonly checksum?: string;
 }
 
-/** Some records, each one line of JSON. Blank lines are no records; they count as lines, so that line numbers are those of the source. */
+/** Some records, each one line of JSON. Blank lines are not records, but count so that line numbers match the source. */
 export interface RecordChunk {
   /**
-   * Whole lines: ends with \n. Bytes as the source has them, also where they are no JSON. They are there until the next chunk is
-   * asked for, which may lie in the same memory: who needs them longer copies them.
+   * Whole lines that end with \n, with the bytes of the source even if they are not JSON. They are valid until the next chunk is
+   * requested, which may reuse the memory: copy them to keep them longer.
    */
   readonly lines: Buffer;
-  /** How many lines. */
+  /** Number of lines. */
   readonly count: number;
-  /** Pieces of the source that could not even become a line (a CSV row with a quote too few); they are rejected records. */
+  /** Pieces of the source that could not become a line (a CSV row without a closing quote); they are rejected records. */
   readonly faults?: readonly SourceFault[];
-  /** How the text is read that begins with this chunk: `JSON, one record a line`. Without it nothing begins. */
+  /** How the text that begins with this chunk is read: `JSON, one record a line`. Set only where a text begins. */
   readonly readAs?: string;
   readonly notes?: readonly ReadingNote[];
   /** Bytes of the source read so far, before decompression. */
   readonly bytesRead: number;
 }
 
-/** Stands for a record that the source holds without any content (a tombstone). Nobody writes it into a file. */
+/** Represents a source record without any content (a tombstone). It never occurs in a file. */
 export const lineWithoutRecord: Buffer = Buffer.from('\v\n');
 
-/** Stands for a further line of the record before it, which lies in several, so that lines keep their numbers. It is no record. */
+/** Represents a further line of the preceding record, so that lines keep their numbers. It is not a record. */
 export const lineContinued: Buffer = Buffer.from('\f\n');
 
 const newline = 0x0a;
 const space = 0x20;
-/** Of the mark that some editors put before a file's first line. */
+/** First byte of the byte order mark that some editors write. */
 const markStart = 0xef;
 const tombstone = lineWithoutRecord.toString().slice(0, -1);
 
-/** How many of the lines are no record: they are blank, or continue the record before them. */
-export function linesOfNoRecord(lines: Buffer): number {
+/** Counts lines that are not records: they are blank, or continue the preceding record. */
+export function linesWithoutRecord(lines: Buffer): number {
   let count = 0;
   for (let at = 0; at < lines.length;) {
     const found = lines.indexOf(newline, at);
@@ -103,12 +101,12 @@ export function linesOfNoRecord(lines: Buffer): number {
   return count;
 }
 
-/** `text`: of a line. */
+/** Returns whether the text of a line is not a record. */
 export function isNoRecord(text: string): boolean {
   return text.trim() === '' && text !== tombstone;
 }
 
-/** What users see of how the source was read; the check adds them up and words them (formats/record-notes.ts). */
+/** What users see about how the source was read; the check sums it up and words it (formats/record-notes.ts). */
 export interface ReadingNote {
   readonly of: 'read_as' | 'numbers_not_finite';
   /** Texts, or records. */
@@ -118,90 +116,90 @@ export interface ReadingNote {
 }
 
 export interface SourceFault {
-  /** Where: `row 17`. */
+  /** Position: `row 17`. */
   readonly place: string;
-  /** Of the file that it is in, from 1; undefined: it is in none. */
+  /** Line in its file, from 1; `undefined` without a file. */
   readonly line?: number;
-  /** A line of the chunk, from 0, that is there in its stead (`lineWithoutRecord`), so that those after it keep their numbers. */
+  /** Line of the chunk, from 0, that replaces it (`lineWithoutRecord`), so that later lines keep their numbers. */
   readonly heldAt?: number;
   readonly reason: string;
   readonly original: string;
 }
 
 export interface SourceContext {
-  /** Aborted at pause, cancel and shutdown: `open` and `listParts` end with its reason. */
+  /** Aborted at pause, cancel and shutdown: `open` and `listParts` reject with its reason. */
   readonly signal: AbortSignal;
-  /** For a source that waits by itself: shows people why and how long, until its next chunk. */
+  /** Shows users why and how long a source waits on its own, until its next chunk. */
   readonly waiting?: (reason: string, waitMs: number) => void;
-  /** Files among others that hold no records are left out; undefined: whatever is no record is an error. */
+  /** Set to skip files without records; otherwise everything that is not a record is an error. */
   readonly foreign?: ForeignFiles;
-  /** The caller calls `release` in the end: what it reads until then may be read as it was at one moment. */
+  /** The caller ends with `release`; until then the source may read as of one moment. */
   readonly holdsSnapshot?: boolean;
-  /** Parts that the run has noted down before: a source without an end of its own keeps the one that they have. */
+  /** Parts that the run has stored: an endless source keeps their end. */
   readonly known?: readonly Pick<SourcePart, 'key' | 'detail'>[];
-  /** Told by `open` before its end, when all of the part was read. */
+  /** Called by `open` before it ends, if the whole part was read. */
   readonly wasRead?: (read: PartRead) => void;
-  /** How a source waits by itself; tests give one that does not. */
+  /** How a source waits on its own; replaced in tests. */
   readonly sleep?: Sleep;
 }
 
-/** Files among others that hold no records: readmes, manifests, checksums. */
+/** Handles files that hold no records: readmes, manifests, checksums. */
 export interface ForeignFiles {
-  /** Whether a record may be one of the format, be it a broken one. */
+  /** Returns whether a record may belong to the format, even if it is broken. */
   readonly isRecord: (record: unknown) => boolean;
-  /** Told of each that is left out, by its name and with the reason. */
+  /** Called for each skipped file, with its name and the reason. */
   readonly leftOut: (file: string, reason: string, records?: number) => void;
 }
 
-/** Gives an address of the host that may be reached at this port. */
+/** Returns an address of the host that may be reached at this port. */
 export type ResolveHost = (host: string, port: number) => Promise<string>;
 
-/** Files that were uploaded for the project and lie where all processes reach them. */
+/** Files that were uploaded for the project, on storage that all processes can read. */
 export interface UploadedFiles {
-  /** Those of this name, or whose names match it as a pattern; by name. */
+  /** Finds files by name, or by pattern; sorted by name. */
   find(pattern: string): Promise<readonly UploadedFile[]>;
-  /** Path of a copy on this machine, there until the run is let go. Throws SourceError when there is none of this name. */
+  /** Returns the path of a copy on this machine, which exists until the run is released. Throws SourceError if the file does not exist. */
   copy(name: string): Promise<string>;
 }
 
 export interface UploadedFile {
   readonly name: string;
   readonly bytes: number;
-  /** Changes when the content does. */
+  /** Changes with the content. */
   readonly identity: string;
   /** ms since the epoch. */
   readonly modifiedAt: number;
 }
 
-/** What the program gives to sources. */
+/** What the program provides to sources. */
 export interface SourceHost {
-  /** Addresses checked as for plugins, answers without limit of size. */
+  /** Checks addresses as for plugins; responses may have any size. */
   readonly stream: OutboundStream;
-  /** Directories from which files may be read; undefined: any (the command line reads its user's files). */
+  /** Directories from which files may be read; `undefined` means any (the command line reads its user's files). */
   readonly allowedDirs: readonly string[] | undefined;
-  /** Where files lie that were uploaded for the project; undefined, without `uploads`: nobody can upload. */
+  /** Directory of files that were uploaded for the project. Without it and `uploads` there are no uploads. */
   readonly uploadsDir?: string | undefined;
-  /** Instead of it, where uploaded files lie elsewhere than on this machine. */
+  /** Replaces `uploadsDir` if uploaded files are not on this machine. */
   readonly uploads?: UploadedFiles | undefined;
-  /** The checked address for a connection that a source makes itself (PostgreSQL, S3). Throws OutboundError for a refused host. */
+  /** Returns the checked address for a connection that a source opens itself (PostgreSQL, S3). Throws OutboundError for a refused host. */
   readonly resolve: ResolveHost;
   /**
-   * Whether a source may use what the machine itself may do in a cloud; by default no. `anywhere`: also at an address that a setting
-   * names, because its author owns the credentials.
+   * Whether a source may use the machine's own cloud credentials; by default no. `anywhere` allows that also at an address from a
+   * setting, because its author owns the credentials.
    */
   readonly machineCredentials?: boolean | 'anywhere';
   /** ms since the epoch. */
   readonly now: () => number;
-  /** A directory for what has to lie on disk while it is read (zip archives); removed when the run ends. */
+  /** Directory for files that are needed while reading (zip archives); removed when the run ends. */
   readonly tempDir: string;
 }
 
-/** Waiting may help: 429, 5xx, a broken connection, a truncated answer. The part is tried again, with growing pauses. */
+/** Waiting may help: 429, 5xx, a broken connection, a truncated response. The part is retried with growing pauses. */
 export class SourceWaitError extends Error {
   override name: string = 'SourceWaitError';
-  /** As the source asks for (Retry-After). */
+  /** As the source requests (Retry-After). */
   readonly retryAfterMs: number | undefined;
-  /** False: tried a few times, then the run fails: the answer itself is broken (truncated, not what it says it is). */
+  /** `false` fails the run after a few attempts: the response itself is broken (truncated, not what it claims to be). */
   readonly unlimited: boolean;
 
   constructor(
@@ -214,7 +212,7 @@ export class SourceWaitError extends Error {
   }
 }
 
-/** Somebody writes to it at this moment. Tried a few times, as an answer that is broken in itself. */
+/** The part is being written at this moment. Retried a few times, like a broken response. */
 export class StillWrittenError extends SourceWaitError {
   override name = 'StillWrittenError';
 
@@ -223,7 +221,7 @@ export class StillWrittenError extends SourceWaitError {
   }
 }
 
-/** Waiting does not help: wrong credentials, no such bucket, a range that the source refuses. The run fails with this sentence. */
+/** Waiting does not help: wrong credentials, a missing bucket, a range that the source refuses. The run fails with this message. */
 export class SourceError extends Error {
   override name: string = 'SourceError';
   readonly advice: FailureAdvice | undefined;
@@ -234,10 +232,10 @@ export class SourceError extends Error {
   }
 }
 
-/** What a person does about a run that has failed, in the words of whoever reads it; where it is not simply to go on. */
+/** What the user can do about a failed run, in the words of the interface; `undefined` if the message says it. */
 export type FailureAdvice = 'resume' | 'startAgain' | 'resumeOrStartAgain';
 
-/** The part is not what was listed any more: it is listed and read anew. The message says what has happened to it. */
+/** The part is no longer the listed one: it is listed and read again. The message says what has changed. */
 export class SourceChangedError extends SourceError {
   override name = 'SourceChangedError';
 }

@@ -28,7 +28,7 @@ stagingConformance('a bucket', async () => {
 });
 
 describe('staging in a directory', () => {
-  it('a write that was killed is not seen, and goes with its run', async () => {
+  it('an interrupted write is not listed, and is removed with its run', async () => {
     const dir = await tempDir();
     const staging = await openStaging(dir);
     await staging.write('r1/a', [Buffer.from('a')]);
@@ -39,7 +39,7 @@ describe('staging in a directory', () => {
   });
 });
 
-describe('the place of staging', () => {
+describe('the location of staging', () => {
   it.each(['s3://', 's3://X', 'gs://bucket/a'])('%s is refused', async (place) => {
     await expect(openStaging(place)).rejects.toThrow('expected a directory or s3://bucket/prefix');
   });

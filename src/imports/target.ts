@@ -1,42 +1,42 @@
 import type { ContentKind } from './checksum.ts';
 
-/** Port: where events are loaded: the own project through the door (targets/project.ts), or `/batch/` (targets/http.ts). */
+/** Port: where events are loaded: the own project through its ingest (targets/project-target.ts), or `/batch/` (targets/http-target.ts). */
 export interface Target {
   /** `project 3`, `https://eu.example.com/batch/`. */
   readonly description: string;
   /** Resolves once the target has acknowledged it durably. Throws TargetWaitError or TargetError. */
   deliver(batch: LoadBatch, signal: AbortSignal): Promise<Delivered>;
-  /** Which of these events the target has stored already; undefined: nobody can tell. Asked after a crash, before sending again. */
+  /** Returns which of these events the target has stored, if it can. Called after a crash, before sending again. */
   readonly stored?: (events: LoadBatch, signal: AbortSignal) => Promise<ReadonlySet<string>>;
   /** Resolves when everything delivered so far can be read back. */
   readonly settled: (signal: AbortSignal) => Promise<void>;
-  /** Where `settled` cannot know: for so long (ms) verify reads again what differs, from the last change on. Default 0. */
+  /** If `settled` cannot know: how long (ms) verify repeats reads that differ, from the last change on. Default 0. */
   readonly lagMs?: number;
-  /** Reads back what is stored; undefined: the target lets nobody read (then verify says so). */
+  /** Reads back what is stored; `undefined` if the target does not allow it, which verify reports. */
   readonly reader: TargetReader | undefined;
-  /** Finds out beforehand whether a load can work; undefined: the target is this service's own. */
+  /** Checks beforehand whether a load can work; `undefined` for this service's own project. */
   readonly probe?: TargetProbe;
-  /** Takes the table of the run as it is; undefined: events are sent. */
+  /** Attaches the table of the run; `undefined` if events are sent. */
   readonly tables?: TableTarget;
 }
 
-/** A target with the event store that holds the table of the run. */
+/** A target that shares the event store with the tables of runs. */
 export interface TableTarget {
   /**
-   * False while the project has enabled plugins that change its events, or are told of them, on their way to their rows: the events are
-   * sent then.
+   * Returns `false` while the project has enabled plugins that change or receive its events before they are stored: events are sent
+   * then.
    */
   isOpen(signal: AbortSignal): Promise<boolean>;
-  /** Asks the agreement for so many events, at most 1,000, before their month is attached. Throws TargetWaitError, TargetError. */
+  /** Counts these events, at most 1,000, against the agreement before their month is attached. Throws TargetWaitError, TargetError. */
   admit(events: number, signal: AbortSignal): Promise<void>;
   /**
-   * Adds the rows of a month (202403) to the events. May be repeated. False: others were stored meanwhile, which must stay where they are
-   * the same events; so these are sent. Throws TargetWaitError.
+   * Adds the rows of a month (202403) to the events. May be repeated. Returns `false` if others were stored in the meantime that must
+   * win where they are the same events; so these events are sent. Throws TargetWaitError.
    */
   attach(month: number, signal: AbortSignal): Promise<boolean>;
   /**
-   * What events whose rows are stored say of persons, or of groups. One batch after the other. May be repeated. Throws TargetWaitError,
-   * TargetError.
+   * Delivers what events with stored rows contain about persons or groups, one batch after the other. May be repeated. Throws
+   * TargetWaitError, TargetError.
    */
   deliverFacts(
     of: 'persons' | 'groups',
@@ -45,41 +45,41 @@ export interface TableTarget {
   ): Promise<void>;
 }
 
-/** Asks a target what it would do, and sends it no event. Rejects with the signal's reason only. */
+/** Probes a target without sending an event. Rejects with the signal's reason only. */
 export interface TargetProbe {
   endpoint(signal: AbortSignal): Promise<EndpointFacts>;
   projectKey(signal: AbortSignal): Promise<KeyFacts>;
-  /** Whether what is stored can be read back. */
+  /** Checks whether stored events can be read back. */
   reader(signal: AbortSignal): Promise<ReaderFacts>;
 }
 
 export type EndpointFacts = {
-  /** Of the target's clock against ours, ms; undefined: it does not tell the time. */
+  /** Skew of the target's clock against ours, ms, if it reports a time. */
   readonly skewMs?: number;
 } & (
   | { readonly kind: 'takes_batches' }
-  /** No answer; `fault`: why, `ECONNREFUSED`. */
+  /** No response; `fault` is the reason: `ECONNREFUSED`. */
   | { readonly kind: 'unreachable'; readonly fault: string }
-  /** It may take them later. */
+  /** It may accept them later. */
   | { readonly kind: 'busy'; readonly status: number }
-  /** It sends us elsewhere. */
+  /** It redirects. */
   | { readonly kind: 'moved'; readonly to: string | undefined }
-  /** Not here, but below this address. */
+  /** Batches are accepted below this other address. */
   | { readonly kind: 'elsewhere'; readonly url: string }
-  /** Whatever answers there takes no batches. */
+  /** The service at this address does not accept batches. */
   | { readonly kind: 'foreign'; readonly status: number }
 );
 
 export interface KeyFacts {
-  /** `unclear`: the target tells only when events come. */
+  /** `unclear`: the target responds to keys only when events arrive. */
   readonly kind: 'known' | 'unknown' | 'unclear';
-  /** What the target says of it. */
+  /** The target's explanation. */
   readonly detail?: string;
 }
 
 export interface ReaderFacts {
   readonly kind: 'reads' | 'no_key' | UnreadableCode | 'unclear';
-  /** What the target says. */
+  /** The target's explanation. */
   readonly detail?: string;
 }
 
@@ -96,11 +96,11 @@ export interface Delivered {
   readonly rejected: readonly { readonly index: number; readonly code: string; readonly detail: string }[];
 }
 
-/** What is stored, for verify. */
+/** Reads what is stored, for verify. */
 export interface TargetReader {
-  /** Of the events of one day: how many there are by name, and the checksums (see checksum.ts) over them. */
+  /** Counts the events of one day by name, with their checksums (see checksum.ts). */
   dayCounts(day: string, signal: AbortSignal, contents: ContentKind): Promise<ReadonlyMap<string, StoredCount>>;
-  /** The same of all days from one to another, both included, at once; undefined: the target is asked day by day. */
+  /** Counts all days of an inclusive range in one call; without it each day is read separately. */
   readonly daysCounts?:
     | ((
         days: { readonly from: string; readonly to: string },
@@ -115,18 +115,18 @@ export interface TargetReader {
     signal: AbortSignal,
     contents: ContentKind,
   ): AsyncIterable<readonly StoredIdentity[]>;
-  /** Text of the properties of some events of one name and day, by `uuid distinct_id`; undefined: the target does not tell. */
+  /** Returns the properties of some events of one name and day as text, by `uuid distinct_id`. */
   readonly dayProperties?: (
     day: string,
     event: string,
     uuids: readonly string[],
     signal: AbortSignal,
   ) => Promise<ReadonlyMap<string, string>>;
-  /** How many transformations may change events on their way into the store; undefined: nobody can tell. */
+  /** Counts transformations that may change events before they are stored. */
   readonly activeTransformations?: (signal: AbortSignal) => Promise<number>;
   /**
-   * All events with this name and the days that their identities name, in any order. `without`: not those that only these runs
-   * have stored; a target that takes back no runs is not asked for it.
+   * Lists all events with this name and the days of their identities, in any order. `without` excludes events that only these runs have
+   * stored; it is passed only to targets that can undo runs.
    */
   eventsNamed(event: string, signal: AbortSignal, without?: readonly string[]): AsyncIterable<readonly StoredPlace[]>;
 }
@@ -134,7 +134,7 @@ export interface TargetReader {
 export interface StoredCount {
   readonly count: number;
   readonly checksum: string;
-  /** The checksum of contents (see checksum.ts), of the kind asked for where the target knows it; undefined: it knows none. */
+  /** Checksum of contents (see checksum.ts), of the requested kind if the target supports it. */
   readonly content?: string | undefined;
 }
 
@@ -150,9 +150,9 @@ export interface StoredIdentity {
   readonly distinctId: string;
   /** µs since the epoch. */
   readonly timestamp: bigint;
-  /** `$import_run_id`; empty: not imported. */
+  /** `$import_run_id`; empty if the event was not imported. */
   readonly runId: string;
-  /** What it adds to the checksum of contents, of the kind asked for; undefined: the target does not tell. */
+  /** What it adds to the checksum of contents, of the requested kind, if the target provides it. */
   readonly content?: string | undefined;
 }
 
@@ -167,7 +167,7 @@ export class TargetWaitError extends Error {
   }
 }
 
-/** The target's reader cannot be used (wrong key, no such address); the events may be there all the same. */
+/** The target's reader cannot be used (wrong key, wrong address); the events may be stored nevertheless. */
 export class TargetUnreadableError extends Error {
   override name = 'TargetUnreadableError';
   readonly code: UnreadableCode;
@@ -178,10 +178,10 @@ export class TargetUnreadableError extends Error {
   }
 }
 
-/** The key is wrong, lacks a scope, or does not see the project; or the target has no such way at all. */
+/** The key is wrong, lacks a scope, or cannot access the project; or the target has no such endpoint. */
 export type UnreadableCode = 'key_refused' | 'key_scope' | 'key_project' | 'no_reader';
 
-/** Waiting does not help: wrong key, no such address, an agreement is missing. The run fails with this sentence. */
+/** Waiting does not help: wrong key, wrong address, a missing agreement. The run fails with this message. */
 export class TargetError extends Error {
   override name = 'TargetError';
 }

@@ -1,33 +1,33 @@
 import type { WireEvent } from '../wire/contract/wire-event.ts';
 
 /**
- * Port to code of a user's own that changes events between their format and the check. What becomes of an event may depend on the
- * event alone: the same records are transformed again after a crash and at every retry.
+ * Port to user code that changes events between their format and the check. Its outcome for an event must depend on that event alone:
+ * the same records are transformed again after a crash and at every retry.
  */
 export interface Transform extends TransformAbout {
-  /** Sets the code up, with nothing left of an earlier piece: a piece that is done again gives the same. Throws TransformError. */
+  /** Sets the code up without any state of an earlier segment, so that repeating a segment gives the same events. Throws TransformError. */
   open(): Promise<OpenTransform>;
 }
 
 /** Structured clone. */
 export interface TransformAbout {
-  /** As people call it. */
+  /** Name for users. */
   readonly name: string;
   readonly projectId: number;
-  /** ms since the epoch: what events say of their arrival, the same at every retry. */
+  /** The time of arrival that events contain, the same at every retry; ms since the epoch. */
   readonly receivedAt: number;
 }
 
-/** Set up for one piece of staged records. */
+/** Code set up for one segment of staged records. */
 export interface OpenTransform {
-  /** An outcome for each of the events, in their order. Throws TransformError where the code cannot run at all. */
+  /** Returns an outcome for each event, in their order. Throws TransformError if the code cannot run at all. */
   run(events: readonly HandedEvent[]): Promise<readonly CodeOutcome[]>;
-  /** What the code asked for so far and an import does not have: `storage.set`. */
+  /** Services that the code requested and an import does not have: `storage.set`. */
   readonly refused: ReadonlySet<string>;
   close(): Promise<void>;
 }
 
-/** An event as code gets it; structured clone. */
+/** An event as code receives it; structured clone. */
 export interface HandedEvent {
   readonly uuid: string;
   readonly event: string;
@@ -46,7 +46,7 @@ export type CodeOutcome =
   | { readonly kind: 'unchanged' }
   | (Pick<HandedEvent, 'uuid' | 'event' | 'distinctId' | 'timestamp' | 'propertiesText'> & {
       readonly kind: 'changed';
-      /** It tried to move the event to another project. */
+      /** The code tried to move the event to another project. */
       readonly movedTeam: boolean;
     })
   | { readonly kind: 'dropped' }
@@ -59,23 +59,23 @@ export interface TransformFailure {
   readonly reason: string;
 }
 
-/** What became of an event of a reader. */
+/** The outcome for an event of a reader. */
 export type TransformOutcome =
   | { readonly kind: 'kept'; readonly event: WireEvent }
   | { readonly kind: 'dropped' }
   | TransformFailure;
 
 /**
- * - transform_failed: it threw, or gave back what is no event
- * - transform_stopped: it took more time or memory than it may
- * - transform_digits: it wrote a number of more digits than JavaScript holds to another place
+ * - transform_failed: it threw, or returned something that is not an event
+ * - transform_stopped: it exceeded its time or memory limit
+ * - transform_digits: it moved a number with more digits than JavaScript holds to another place
  */
 export type TransformFault = 'transform_failed' | 'transform_stopped' | 'transform_digits';
 
-/** The code cannot be loaded, set up or gone on with: one sentence, without secrets. */
+/** The code cannot be loaded, set up or continued: one sentence, without secrets. */
 export class TransformError extends Error {
   override name = 'TransformError';
-  /** Trying again later may help. */
+  /** A later retry may help. */
   readonly retry: boolean;
 
   constructor(message: string, options: { readonly retry?: boolean; readonly cause?: unknown } = {}) {

@@ -1,5 +1,5 @@
 /**
- * A file whose size was announced lies under its name with this suffix until all of it has come. So no import reads a part of it, and a
- * file that it replaces stays until then.
+ * Suffix of a file's name until all announced bytes are uploaded, so that no import reads a part of it, and a file that it replaces
+ * stays until then.
  */
 export const unfinishedSuffix = '.uploading';

@@ -176,7 +176,7 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     expect(await lookFaults(under, 'imports-schedule-form')).toEqual([]);
     await dialog.getByLabel(/^Minutes between runs/).fill('90');
     await button('Save schedule').click();
-    await dialog.getByText('cannot choose by time', { exact: false }).waitFor();
+    await dialog.getByText('cannot select by time', { exact: false }).waitFor();
     expect(under.problems()).toEqual([expect.stringContaining('status of 400')]);
     await chosen.selectOption(idOf(config));
     await button('Save schedule').click();

@@ -99,7 +99,7 @@ describe('an import into another service', () => {
     await target.kill();
     const waiting = await untilRun(source, run, (each) => each.waiting !== null);
     expect(waiting).toMatchObject({ state: 'running', stage: 'load' });
-    expect(waiting.waiting?.reason).toMatch(/^http:.*\/batch\/ gives no answer \([A-Z_]+\); trying again at/);
+    expect(waiting.waiting?.reason).toMatch(/^http:.*\/batch\/ does not respond \([A-Z_]+\); trying again at/);
     await delay(1200);
     expect((await apiGet<RunAnswer>(source, run)).state).toBe('running');
 

@@ -164,20 +164,20 @@ const rows: Readonly<Record<string, Row>> = {
   },
   'a wrong personal key': withKey(() => 'phx_wrong', {
     code: 'personal_key_refused',
-    says: /does not take the personal API key/,
+    says: /refuses the personal API key/,
     advises: /--api-key: "millrace keys create --scope query:read project:read" creates one/,
   }),
   'a personal key that may not read events': withKey((on) => on.keys.noQuery, {
     code: 'personal_key_scope',
-    says: /may not read what is stored.*query:read/,
+    says: /cannot read stored events.*query:read/,
   }),
   'a personal key that may not read projects': withKey((on) => on.keys.noProject, {
     code: 'personal_key_scope',
-    says: /may not read what is stored.*project:read/,
+    says: /cannot read stored events.*project:read/,
   }),
   'a personal key of another project': withKey((on) => on.keys.otherProject, {
     code: 'personal_key_project',
-    says: /does not see the project/,
+    says: /cannot access the project/,
     advises: /--project-key and --api-key of the same project/,
   }),
   'the address of the API': below('/api'),
@@ -198,10 +198,10 @@ const rows: Readonly<Record<string, Row>> = {
     says: /cannot be reached \(ERR_SSL/,
     ends: 'unreachable',
   },
-  'a web page at the address': elsewhere('page', { code: 'target_foreign', says: /takes events at .*answers 200/ }),
+  'a web page at the address': elsewhere('page', { code: 'target_foreign', says: /accepts events at .*got 200/ }),
   'an address that has moved': elsewhere('moved', {
     code: 'target_moved',
-    says: /sends us to https:\/\/new\.example\//,
+    says: /redirects to https:\/\/new\.example\//,
     advises: /final address as --to/,
   }),
   'a clock that is an hour off': elsewhere('lateClock', {
@@ -237,9 +237,9 @@ const rows: Readonly<Record<string, Row>> = {
     },
     { code: 'source_unreachable', says: /PostgreSQL/, advises: /address is right/ },
   ),
-  'a range that is yet to come': from((on) => ['mixpanel', on.file, '--from-date', '2999-01-01'], {
+  'a range in the future': from((on) => ['mixpanel', on.file, '--from-date', '2999-01-01'], {
     code: 'settings_contradict',
-    says: /begins at 2999-01-01.* yet to come/,
+    says: /begins at 2999-01-01.* in the future/,
     advises: /--from-date and --to-date/,
   }),
   'a state directory that cannot be made': from(
@@ -287,7 +287,7 @@ describe('the preflight of an import', () => {
     );
     expect([code, result?.findings[0]]).toEqual([
       exitCodes.preflight.code,
-      expect.objectContaining({ code: 'staging_full', message: expect.stringContaining('make room') }),
+      expect.objectContaining({ code: 'staging_full', message: expect.stringContaining('free some space') }),
     ]);
   });
 

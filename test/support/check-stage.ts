@@ -13,7 +13,7 @@ import type { CheckResult } from '../../src/imports/run/results.ts';
 import type { RunOptions } from '../../src/imports/run/run.ts';
 import { createRun } from '../../src/imports/run/run-store.ts';
 import { claimRun } from '../../src/imports/run/claim-run.ts';
-import { linesOfNoRecord } from '../../src/imports/source.ts';
+import { linesWithoutRecord } from '../../src/imports/source.ts';
 import { openDirStaging } from '../../src/imports/staging/open-staging.ts';
 import { stagingKeys, type RejectedRecord, type Staging } from '../../src/imports/staging.ts';
 import { newRun, runOptions } from './runs.ts';
@@ -113,7 +113,7 @@ async function stagePart(
     const some = lines.slice(from, from + perSegment);
     const raw = Buffer.from(some.map((line) => `${line}\n`).join(''));
     const written = await staging.write(stagingKeys.segment('r', part.seq, segments.length), [zstdCompressSync(raw)]);
-    segments.push({ records: some.length, continued: linesOfNoRecord(raw), rawBytes: raw.length, ...written });
+    segments.push({ records: some.length, continued: linesWithoutRecord(raw), rawBytes: raw.length, ...written });
   }
   await leased.savePart(part.seq, { segments, complete: true });
 }

@@ -88,7 +88,7 @@ describe('code that changes what a command imports', () => {
     [
       'makes other events every time',
       'exports.processEvent = (e) => { e.distinct_id += Math.random(); return e }',
-      'another the next time',
+      'something else for the same event',
     ],
   ])('that %s is found before anything is fetched', async (_name, code, message) => {
     await using endpoint = await startEndpoint(() => 'keep');

@@ -2,10 +2,10 @@ import { fine, problem, warning, type Finding, type PreflightCheck } from './fin
 import type { AgreementFacts, PreflightContext } from './preflight-context.ts';
 import type { SourceSample } from './sample-source.ts';
 
-/** Whether the project may send as much history, and as fast, as is asked for. */
+/** Checks whether the project may send this much history at the requested speed. */
 export const checkAgreement: PreflightCheck = {
   name: 'agreement',
-  look: async (context) => {
+  run: async (context) => {
     const { deps, options } = context;
     if (options.last === 'check') return [];
     const facts = await deps.agreement?.();
@@ -15,18 +15,19 @@ export const checkAgreement: PreflightCheck = {
     const events = eventsIn(await context.estimate());
     return [withoutAgreement(context, facts, events)];
   },
-  late: () => warning('agreement_missing', 'whether an agreement is approved could not be found out', null),
+  late: () =>
+    warning('agreement_missing', 'expected to learn whether an agreement is approved, got no response in time', null),
 };
 
 function speedFinding({ options, words }: PreflightContext, approved: number): Finding {
   if (options.eventsPerSecond <= approved) return fine(`an agreement over ${approved} events per second is approved`);
-  const message = `${words.speed} asks for ${options.eventsPerSecond} events per second, and ${approved} are agreed`;
-  return warning('agreement_slower', message, `it loads at ${approved}; file another agreement for more`);
+  const message = `${words.speed} requests ${options.eventsPerSecond} events per second, and ${approved} are agreed`;
+  return warning('agreement_slower', message, `the run loads at ${approved}; file another agreement for more`);
 }
 
 const howToFile = 'file an agreement with POST /api/projects/:project_id/historical_migrations/ and have it approved';
 
-/** What follows for `events` (undefined: nobody knows how many) as long as no agreement is approved. */
+/** Returns the finding for `events` (`undefined` if unknown) while no agreement is approved. */
 export function withoutAgreement(
   { options, words }: Pick<PreflightContext, 'options' | 'words'>,
   facts: AgreementFacts,
@@ -40,23 +41,23 @@ export function withoutAgreement(
     if (isFiled)
       return warning(
         'agreement_filed',
-        `${has}${source}; one is filed and not approved yet`,
+        `${has}${source}; one is filed but not approved yet`,
         'have it approved: the run waits for it',
       );
     return problem('agreement_missing', `${has}${source}`, howToFile);
   }
-  const speed = `without an agreement at most ${count(freeEventsPerSecond * 60)} events a minute are taken`;
+  const speed = `without an agreement at most ${count(freeEventsPerSecond * 60)} events a minute are accepted`;
   const isTooFast = options.eventsPerSecond > freeEventsPerSecond;
   if (isFiled)
-    return warning('agreement_filed', `an agreement is filed and not approved yet; ${speed}`, 'have it approved');
+    return warning('agreement_filed', `an agreement is filed but not approved yet; ${speed}`, 'have it approved');
   if (isTooFast) {
-    const asks = `${words.speed} asks for ${count(options.eventsPerSecond)} events per second, and ${speed}`;
-    return problem('agreement_missing', asks, `${howToFile}, or leave ${words.speed} out`);
+    const requested = `${words.speed} requests ${count(options.eventsPerSecond)} events per second, and ${speed}`;
+    return problem('agreement_missing', requested, `${howToFile}, or omit ${words.speed}`);
   }
   return warning('agreement_missing', speed, howToFile);
 }
 
-/** By the size of the first records; undefined: nobody can tell. */
+/** Estimates the number of events from the size of the first records. */
 function eventsIn(sample: SourceSample | undefined): number | undefined {
   if (sample?.bytesTotal === undefined || sample.bytes === 0) return undefined;
   return Math.round((sample.bytesTotal / sample.bytes) * sample.events);

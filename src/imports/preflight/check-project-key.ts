@@ -1,9 +1,9 @@
 import { fine, problem, warning, type PreflightCheck } from './findings.ts';
 
-/** Whether the target knows the key of the project that gets the events. */
+/** Checks whether the target knows the key of the project that gets the events. */
 export const checkProjectKey: PreflightCheck = {
   name: 'project_key',
-  look: async (context) => {
+  run: async (context) => {
     const { words, options } = context;
     if (options.target.kind !== 'http' || options.last === 'check') return [];
     if ((await context.target()) === undefined) {
@@ -29,17 +29,21 @@ export const checkProjectKey: PreflightCheck = {
           ),
         ];
       case 'unclear':
-        // Whoever reads the project by its key knows it.
+        // A target that finds the project by its key knows the key.
         if ((await context.reader())?.kind === 'reads') return [fine('the target knows the project key')];
         return [
-          warning('project_key_unclear', 'the target does not say beforehand whether it knows the project key', null),
+          warning(
+            'project_key_unclear',
+            'the target does not reveal beforehand whether it knows the project key',
+            null,
+          ),
         ];
     }
   },
   late: ({ words }, seconds) =>
     warning(
       'project_key_unclear',
-      `the target did not say within ${seconds} s whether it knows ${words.projectKey}`,
+      `expected to learn whether the target knows ${words.projectKey}, got no response within ${seconds} s`,
       null,
     ),
 };

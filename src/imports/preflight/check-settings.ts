@@ -4,28 +4,28 @@ import type { AdviceWords } from '../run/advice-words.ts';
 
 type Rule = (options: RunOptions, words: AdviceWords, now: number) => Finding | undefined;
 
-/** Settings that are right by themselves and wrong together, or that nobody can mean. */
+/** Finds settings that are valid individually but contradict each other, or that cannot be intended. */
 const rules: readonly Rule[] = [rangeInFuture, everythingMayBeRejected];
 
 export const checkSettings: PreflightCheck = {
   name: 'settings',
-  look: async ({ options, words, now }) =>
+  run: async ({ options, words, now }) =>
     rules.flatMap((rule) => {
       const found = rule(options, words, now());
       return found === undefined ? [] : [found];
     }),
-  late: () => warning('check_failed', 'the settings could not be looked at in time', null),
+  late: () => warning('check_failed', 'the settings could not be checked in time', null),
 };
 
 function rangeInFuture({ range, choice }: RunOptions, words: AdviceWords, now: number): Finding | undefined {
   const from = range.from ?? choice?.time?.from;
   if (from === undefined || Date.parse(from) < now) return undefined;
-  const message = `the range begins at ${from}, which is yet to come`;
+  const message = `the range begins at ${from}, which is in the future`;
   return problem('settings_contradict', message, `correct ${words.range}`);
 }
 
 function everythingMayBeRejected({ rejectedMax }: RunOptions, words: AdviceWords): Finding | undefined {
   if (rejectedMax < 0.5) return undefined;
   const message = `${words.rejectedMax} lets the load begin although most of the records are rejected`;
-  return warning('settings_contradict', message, `leave ${words.rejectedMax} out, or give a small share`);
+  return warning('settings_contradict', message, `omit ${words.rejectedMax}, or give a small share`);
 }

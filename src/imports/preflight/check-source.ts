@@ -6,13 +6,13 @@ import { fine, problem, warning, type Finding, type PreflightCheck } from './fin
 import type { PreflightContext } from './preflight-context.ts';
 import type { SourceSample } from './sample-source.ts';
 
-/** Whether the source lets us in, has something, and its first records are what the format says. */
+/** Checks whether the source grants access and has records, and whether the first ones belong to the format. */
 export const checkSource: PreflightCheck = {
   name: 'source',
-  look: async (context) => {
+  run: async (context) => {
     try {
       const sample = await context.sample();
-      return [...extentOf(sample), ...readingOf(sample), ...missingFrom(sample), ...judge(context, sample)];
+      return [...extentOf(sample), ...readingOf(sample), ...missingFrom(sample), ...findingsFor(context, sample)];
     } catch (error) {
       return [refusal(error)];
     }
@@ -20,13 +20,13 @@ export const checkSource: PreflightCheck = {
   late: (_context, seconds) =>
     warning(
       'source_slow',
-      `the source gave no record within ${seconds} s, so that keys and format could not be tried`,
-      'nothing, if its exports take their time; else look at its address and its keys',
+      `the source returned no record within ${seconds} s, so keys and format could not be tried`,
+      'nothing, if its exports take long; otherwise check its address and keys',
     ),
 };
 
-/** Nobody is there at all; anything else may pass, and the export waits for it. */
-const nobodyThere: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH']);
+/** No host responds. Other faults may pass, and the export waits for that. */
+const unreachable: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH']);
 const filesShown = 3;
 const settingErrors = [SourceError, SettingsError, FormatOptionsError];
 
@@ -37,34 +37,34 @@ function refusal(error: unknown): Finding {
   const { message } = error;
   // The message says what to do.
   if (error instanceof StillWrittenError) return problem('source_still_written', message, null);
-  if (nobodyThere.has(networkFault(error))) {
-    return problem('source_unreachable', message, 'see whether its address is right and it runs');
+  if (unreachable.has(networkFault(error))) {
+    return problem('source_unreachable', message, 'check that its address is right and that it runs');
   }
   return warning('source_busy', message, 'nothing, if that passes: the export retries it');
 }
 
-/** For a source that grows: how far the import would reach, which is settled when it begins. */
+/** Reports how far the import of a growing source would reach, which is settled when it begins. */
 function extentOf({ extent }: SourceSample): readonly Finding[] {
   if (extent === undefined) return [];
-  return [{ level: 'fine', code: 'source_extent', message: `the source reaches as follows: ${extent}`, advice: null }];
+  return [{ level: 'fine', code: 'source_extent', message: `extent of the source: ${extent}`, advice: null }];
 }
 
-/** What a file is was seen by its content: a user who knows better sees it here. */
+/** Reports how a file is read, which was detected from its content, so that a user can object. */
 function readingOf({ readAs }: SourceSample): readonly Finding[] {
   return readAs === undefined ? [] : [fine(`${readAs.part} is read as ${readAs.how}`)];
 }
 
-/** Better known before the load than after it. */
+/** Reports before the load, not after it, what the source lacks. */
 function missingFrom({ missing }: SourceSample): readonly Finding[] {
   return missing.map((detail) => warning('source_incomplete', detail.replace(/\.$/, ''), null));
 }
 
-function judge(context: PreflightContext, sample: SourceSample): readonly Finding[] {
+function findingsFor(context: PreflightContext, sample: SourceSample): readonly Finding[] {
   const { words, options } = context;
   const { format, rejectedMax } = options;
   const { records, unreadable, events, firstFault } = sample;
   if (records === 0) {
-    // A part without records may be a day without events; where no part has any there is nothing to import.
+    // A part without records may be a day without events; if no part has any, nothing can be imported.
     const level = sample.isWhole && options.scheduled !== true ? problem : warning;
     return [
       level('source_empty', `expected records at the source, found ${emptiness(sample)}`, emptyAdvice(context, sample)),
@@ -72,17 +72,17 @@ function judge(context: PreflightContext, sample: SourceSample): readonly Findin
   }
   const why = firstFault === undefined ? '' : ` (${firstFault.part}: ${firstFault.reason})`;
   if (unreadable === records) {
-    const read = `expected records of the format ${format}, and none of the first ${records} is one${why}`;
+    const read = `expected records of the format ${format}, got none among the first ${records}${why}`;
     return [problem('format_unfit', read, formatAdvice(words, sample))];
   }
   if (unreadable / records > rejectedMax) {
     const read = `${unreadable} of the first ${records} records cannot be read as ${format}${why}`;
-    const advice = `correct ${words.formatOptions} or ${words.names}, or leave them out with ${words.allowRejected(share(unreadable / records))}`;
+    const advice = `correct ${words.formatOptions} or ${words.names}, or skip them with ${words.allowRejected(share(unreadable / records))}`;
     return [warning('records_unreadable', read, advice)];
   }
   if (events === 0) {
     const read = `the first ${records} records are ${format}, and all of them are skipped`;
-    return [warning('records_unreadable', read, `see whether ${words.formatOptions} and ${words.names} mean that`)];
+    return [warning('records_unreadable', read, `check that ${words.formatOptions} and ${words.names} intend that`)];
   }
   return [fine(`the first ${records} records become ${events} events by the format ${format}`)];
 }
@@ -96,7 +96,7 @@ function emptiness({ parts, isWhole, leftOut, bytesTotal }: SourceSample): strin
 
 function emptyAdvice({ words, options }: PreflightContext, { leftOut, bytesTotal }: SourceSample): string {
   if (leftOut.length === 0 && bytesTotal !== 0)
-    return `see whether ${words.range} and the settings of the source name what is there`;
+    return `check that ${words.range} and the settings of the source select existing records`;
   return `give files that hold records of the format ${options.format}, or change ${words.format}`;
 }
 
@@ -105,7 +105,7 @@ function formatAdvice(words: PreflightContext['words'], { betterFormat }: Source
   return `change ${words.format} or ${words.formatOptions}, or give another source; mapping reads any records by rules`;
 }
 
-/** Rounded up, so that it is enough. */
+/** Rounds up, so that the share is sufficient. */
 function share(value: number): number {
   return Math.min(1, Math.ceil(value * 100) / 100);
 }

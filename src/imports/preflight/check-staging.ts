@@ -8,15 +8,15 @@ interface Factors {
   readonly most: number;
 }
 
-/** Bytes of staging per byte of the source: its records, compressed. Sources are compressed mostly; of plain text about a tenth is left. */
+/** Bytes of staging per byte of the source: its records, compressed. Most sources are compressed; plain text shrinks to about a tenth. */
 const staged: Factors = { least: 0.1, most: 1 };
-/** Of the tables of the run: 90 to 100 bytes an event, a sixth of plain JSON and up to twice what gzip makes of it. */
+/** Bytes of the run's tables: 90 to 100 per event, a sixth of plain JSON and up to twice the size of gzipped JSON. */
 export const inTables: Factors = { least: 0.1, most: 2 };
 
-/** Whether files can be staged, and whether there is room for all of them. */
+/** Checks whether files can be staged, and whether there is room for all of them. */
 export const checkStaging: PreflightCheck = {
   name: 'staging',
-  look: async (context) => {
+  run: async (context) => {
     const { staging, quota } = context.deps;
     const unwritable = await tryToWrite(context);
     if (unwritable !== undefined) return [unwritable];
@@ -25,15 +25,16 @@ export const checkStaging: PreflightCheck = {
     const bytes = (await context.estimate())?.bytesTotal;
     const hasTables = (await context.deps.tablesBesideStaging?.()) === true;
     return [
-      judge(context, room, { bytes, hasTables }) ?? fine(`${staging.description} can be written to${roomText(room)}`),
+      findRoom(context, room, { bytes, hasTables }) ??
+        fine(`${staging.description} can be written to${roomText(room)}`),
     ];
   },
-  // A disk that is busy is late, too: the run is let try, and says what it meets.
+  // A busy disk is late too: the run tries, and reports any fault.
   late: ({ deps: { staging }, words }, seconds) =>
     warning(
       'staging_unwritable',
-      `${staging.description} did not take a file within ${seconds} s`,
-      `see whether it can be reached, or choose another place with ${words.staging}`,
+      `${staging.description} did not complete a file within ${seconds} s`,
+      `check that it can be reached, or choose another place with ${words.staging}`,
     ),
 };
 
@@ -45,18 +46,18 @@ async function tryToWrite({ deps: { staging }, words }: PreflightContext): Promi
     return undefined;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const advice = `see who may write there, or choose another place with ${words.staging}`;
+    const advice = `check its permissions, or choose another place with ${words.staging}`;
     return problem('staging_unwritable', `${staging.description} cannot be written to (${reason})`, advice);
   }
 }
 
 interface SourceSize {
   readonly bytes: number | undefined;
-  /** Whether what is made of it lies on the same disk. */
+  /** Whether the run's tables are on the same disk. */
   readonly hasTables: boolean;
 }
 
-function judge(
+function findRoom(
   { deps: { staging }, words }: PreflightContext,
   { bytes }: Room,
   { bytes: sourceBytes, hasTables }: SourceSize,
@@ -65,9 +66,9 @@ function judge(
   const least = staged.least + (hasTables ? inTables.least : 0);
   const most = staged.most + (hasTables ? inTables.most : 0);
   const has = `${staging.description} has room for ${sizeOf(bytes)}, and the source has ${sizeOf(sourceBytes)}`;
-  const advice = `make room, or choose another place with ${words.staging}`;
+  const advice = `free some space, or choose another place with ${words.staging}`;
   if (sourceBytes * least > bytes) return problem('staging_small', has, advice);
-  return sourceBytes * most > bytes ? warning('staging_small', `${has}, which may become too much`, advice) : undefined;
+  return sourceBytes * most > bytes ? warning('staging_small', `${has}, which may not fit`, advice) : undefined;
 }
 
 function roomText({ bytes }: Room): string {

@@ -2,31 +2,31 @@ import { inTables, sizeOf } from './check-staging.ts';
 import { fine, problem, warning, type PreflightCheck } from './findings.ts';
 
 const neededBytes = 256 * 1024 ** 2;
-/** Bytes of events per byte of a source that is compressed, as most are: they share the disk with the tables of the run until they are merged. */
+/** Bytes of events per byte of a source that is compressed, as most are: until they are merged they share the disk with the run's tables. */
 const inEvents = 2;
-/** Bytes per byte of a compressed source of the second copy of the facts, ordered by component while persons are updated. */
+/** Bytes per byte of a compressed source for the second copy of the facts, sorted by component while persons are updated. */
 const inOrderedFacts = 1;
 
-/** Whether there is room where the tables of the run lie, and the events of the service's own project. */
+/** Checks whether there is room for the run's tables, and for the events of the service's own project. */
 export const checkStore: PreflightCheck = {
   name: 'store',
-  look: async ({ deps, options, estimate }) => {
+  run: async ({ deps, options, estimate }) => {
     const free = await deps.storeFreeBytes?.();
     if (free === undefined) return [];
-    const advice = 'make room on the disk of the data directory';
+    const advice = 'free some space on the disk of the data directory';
     if (free < neededBytes) {
       return [
-        problem('store_full', `the store of events has ${sizeOf(free)} left, less than ${sizeOf(neededBytes)}`, advice),
+        problem('store_full', `the event store has ${sizeOf(free)} left, less than ${sizeOf(neededBytes)}`, advice),
       ];
     }
     const bytes = (await estimate())?.bytesTotal;
     const isLoadedHere = options.target.kind === 'project' && options.last !== 'check';
     const mostFactor = inTables.most + (isLoadedHere ? inEvents + inOrderedFacts : 0);
     if (bytes !== undefined && bytes * mostFactor > free) {
-      const has = `the store of events has ${sizeOf(free)} left, and the source has ${sizeOf(bytes)}, which may become too much`;
+      const has = `the event store has ${sizeOf(free)} left, and the source has ${sizeOf(bytes)}, which may not fit`;
       return [warning('store_full', has, advice)];
     }
-    return [fine(`the store of events has ${sizeOf(free)} left`)];
+    return [fine(`the event store has ${sizeOf(free)} left`)];
   },
-  late: () => warning('store_full', 'how much room the store of events has could not be found out', null),
+  late: () => warning('store_full', 'expected the free space of the event store, got no response in time', null),
 };

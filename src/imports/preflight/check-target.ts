@@ -2,24 +2,24 @@ import type { EndpointFacts } from '../target.ts';
 import { fine, problem, warning, type Finding, type PreflightCheck } from './findings.ts';
 import type { PreflightContext } from './preflight-context.ts';
 
-/** Whether the target is there, and takes batches at its address. */
+/** Checks whether the target is reachable and accepts batches at its address. */
 export const checkTarget: PreflightCheck = {
   name: 'target',
-  look: async (context) => {
+  run: async (context) => {
     const facts = await context.endpoint();
-    if (facts !== undefined) return [judge(context, facts)];
+    if (facts !== undefined) return [findingFor(context, facts)];
     const target = await context.target();
     return target === undefined ? [] : [fine(`${target.description} of this service`)];
   },
-  late: (context, seconds) => unreachable(context, `no answer within ${seconds} s`),
+  late: (context, seconds) => unreachable(context, `no response within ${seconds} s`),
 };
 
-function judge(context: PreflightContext, facts: EndpointFacts): Finding {
+function findingFor(context: PreflightContext, facts: EndpointFacts): Finding {
   const { words } = context;
   const url = addressOf(context);
   switch (facts.kind) {
     case 'takes_batches':
-      return fine(`${url} takes batches`);
+      return fine(`${url} accepts batches`);
     case 'unreachable':
       return unreachable(context, facts.fault);
     case 'busy':
@@ -30,30 +30,30 @@ function judge(context: PreflightContext, facts: EndpointFacts): Finding {
       );
     case 'moved': {
       const to = facts.to === undefined ? 'elsewhere' : `to ${facts.to}`;
-      return problem('target_moved', `${url} sends us ${to}`, `give the final address as ${words.targetUrl}`);
+      return problem('target_moved', `${url} redirects ${to}`, `give the final address as ${words.targetUrl}`);
     }
     case 'elsewhere':
       return problem(
         'target_base_path',
-        `expected an address below which /batch/ takes events, and ${url} is none`,
-        `give ${words.targetUrl} ${facts.url}, where they are taken`,
+        `expected an address below which /batch/ accepts events, got ${url}`,
+        `give ${words.targetUrl} ${facts.url}, where they are accepted`,
       );
     case 'foreign':
       return problem(
         'target_foreign',
-        `expected a service that takes events at ${batchOf(url)}, and what is there answers ${facts.status}`,
+        `expected a service that accepts events at ${batchOf(url)}, got ${facts.status}`,
         `give the address of such a service as ${words.targetUrl}`,
       );
   }
 }
 
-/** What OpenSSL calls an answer that is no TLS. */
+/** OpenSSL's code for a response that is not TLS. */
 const noTls = 'ERR_SSL_WRONG_VERSION_NUMBER';
 
 function unreachable(context: PreflightContext, fault: string): Finding {
   return problem(
     'target_unreachable',
-    `expected a service at ${addressOf(context)}, and it cannot be reached (${fault})`,
+    `expected a service at ${addressOf(context)}, which cannot be reached (${fault})`,
     fault === noTls
       ? `it speaks no TLS: give http:// instead of https:// in ${context.words.targetUrl}`
       : `start it, or correct ${context.words.targetUrl}`,

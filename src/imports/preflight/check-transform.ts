@@ -8,12 +8,12 @@ import { fine, problem, warning, type Finding, type PreflightCheck } from './fin
 import { chosenReaderOf } from './chosen-reader-of.ts';
 import type { PreflightContext } from './preflight-context.ts';
 
-/** Enough to meet the usual kinds of events, in a fraction of the time that the preflight has. */
+/** Enough for the usual kinds of events, in a fraction of the preflight's time. */
 const eventsMax = 100;
 
 export const checkTransform: PreflightCheck = {
   name: 'transform',
-  look: async (context) => {
+  run: async (context) => {
     const { deps, options, now, words } = context;
     if (options.transform === undefined || deps.openTransform === undefined) return [];
     try {
@@ -27,12 +27,12 @@ export const checkTransform: PreflightCheck = {
   late: ({ options }, seconds) =>
     warning(
       'transform_slow',
-      `the transform "${options.transform?.name ?? ''}" has not come to its end with the first events within ${seconds} s`,
-      'see whether it asks for something at every event',
+      `the transform "${options.transform?.name ?? ''}" did not finish the first events within ${seconds} s`,
+      'check whether it makes a request for every event',
     ),
 };
 
-/** Set up twice: what it makes of the first events has to follow from them alone. */
+/** Sets the code up twice: its outcomes for the first events must depend on them alone. */
 async function tryOut(context: PreflightContext, transform: Transform): Promise<readonly Finding[]> {
   const events = await firstEvents(context);
   const first = await runOnce(transform, events);
@@ -41,7 +41,7 @@ async function tryOut(context: PreflightContext, transform: Transform): Promise<
   const refused = [...new Set([...first.refused, ...again.refused])].toSorted();
   const found: (Finding | undefined)[] = [
     refused.length === 0 ? undefined : refusedFinding(name, refused),
-    // What it was refused it throws at.
+    // It throws where it was refused something.
     refused.length === 0 ? rejected(name, first.outcomes, context.options) : undefined,
     dropped(name, first.outcomes),
     unsteady(name, first.outcomes, again.outcomes),
@@ -50,7 +50,7 @@ async function tryOut(context: PreflightContext, transform: Transform): Promise<
   return findings.length > 0 ? findings : [fine(`the transform "${name}" takes the first ${events.length} events`)];
 }
 
-/** None where the source gives none in time: then there is only the set-up to try. */
+/** Returns no events if the source provides none in time; then only the set-up is tried. */
 async function firstEvents({ estimate, options, now }: PreflightContext): Promise<readonly WireEvent[]> {
   const sample = await estimate();
   if (sample === undefined) return [];
@@ -64,7 +64,7 @@ async function firstEvents({ estimate, options, now }: PreflightContext): Promis
   return events.slice(0, eventsMax);
 }
 
-/** What is no JSON is no record: the look at the source says so. */
+/** Lines that are not JSON are not records; the check of the source reports them. */
 function recordIn(line: string): unknown {
   try {
     return parseExactValues(line);
@@ -73,12 +73,12 @@ function recordIn(line: string): unknown {
   }
 }
 
-interface Tried {
+interface Trial {
   readonly outcomes: readonly TransformOutcome[];
   readonly refused: ReadonlySet<string>;
 }
 
-async function runOnce(transform: Transform, events: readonly WireEvent[]): Promise<Tried> {
+async function runOnce(transform: Transform, events: readonly WireEvent[]): Promise<Trial> {
   const opened = await transform.open();
   try {
     return {
@@ -93,8 +93,8 @@ async function runOnce(transform: Transform, events: readonly WireEvent[]): Prom
 function refusedFinding(name: string, refused: readonly string[]): Finding {
   return problem(
     'transform_refused',
-    `the transform "${name}" asks for what an import has not: ${refused.join(', ')}`,
-    'what becomes of an event has to follow from the event alone; take it out of the code, or bring what it needs with its settings',
+    `the transform "${name}" uses what an import does not have: ${refused.join(', ')}`,
+    'its outcome for an event must depend on the event alone; remove that from the code, or provide what it needs through its settings',
   );
 }
 
@@ -104,7 +104,7 @@ function rejected(name: string, outcomes: readonly TransformOutcome[], { choice 
   if (first === undefined) return undefined;
   const message = `${failures.length} of the first ${outcomes.length} events are rejected: ${first.reason}`;
   const advice = `correct the transform "${name}"`;
-  // The tables that are joined have not been read yet: with their columns it may be well.
+  // Joined tables are not read yet; with their columns it may succeed.
   return failures.length === outcomes.length && choice?.join === undefined
     ? problem('transform_rejects', message, advice)
     : warning('transform_rejects', message, advice);
@@ -113,10 +113,10 @@ function rejected(name: string, outcomes: readonly TransformOutcome[], { choice 
 function dropped(name: string, outcomes: readonly TransformOutcome[]): Finding | undefined {
   if (outcomes.length === 0 || outcomes.some(({ kind }) => kind !== 'dropped')) return undefined;
   const message = `the transform "${name}" drops all of the first ${outcomes.length} events`;
-  return warning('transform_drops', message, 'see whether it returns the event: what returns nothing drops it');
+  return warning('transform_drops', message, 'check that it returns the event: returning nothing drops it');
 }
 
-/** An event that is another one at the next try would be stored beside the first. */
+/** Finds events that differ at the next attempt, and would be stored twice. */
 function unsteady(
   name: string,
   first: readonly TransformOutcome[],
@@ -124,14 +124,13 @@ function unsteady(
 ): Finding | undefined {
   const differ = first.findIndex((outcome, index) => !isDeepStrictEqual(outcome, again[index]));
   if (differ < 0) return undefined;
-  const message = `the transform "${name}" makes of the same event one thing now and another the next time`;
-  const advice =
-    'leave out the time of day, random values and what changes elsewhere; the time of the event is event.timestamp';
+  const message = `the transform "${name}" returns something else for the same event each time`;
+  const advice = 'avoid the present time, random values and external state; the time of the event is event.timestamp';
   const isSame = identityOf(first[differ]) === identityOf(again[differ]);
   return isSame ? warning('transform_unsteady', message, advice) : problem('transform_unsteady', message, advice);
 }
 
-/** What the store tells events by. */
+/** Returns what distinguishes events in the store. */
 function identityOf(outcome: TransformOutcome | undefined): string {
   if (outcome?.kind !== 'kept') return outcome?.kind ?? '';
   const { uuid, event, distinct_id: id, timestamp } = outcome.event;

@@ -5,7 +5,7 @@ import { parseNames } from '../formats/names.ts';
 import { findFormat } from '../formats/registry.ts';
 import type { RunOptions } from '../run/run.ts';
 
-/** What makes events of records as a run with these options would. `now` in ms. Throws FormatOptionsError. */
+/** Creates the reader of a run with these options. `now` in ms. Throws FormatOptionsError. */
 export function chosenReaderOf(
   { format: slug, formatOptions, names, choice }: RunOptions,
   now: number,

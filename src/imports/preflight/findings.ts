@@ -6,14 +6,14 @@ import type {
 } from '../../wire/contract/import-preflight.ts';
 import type { PreflightContext } from './preflight-context.ts';
 
-/** A finding as a check makes it, which need not say its own name. */
+/** A finding of a check, without the check's name. */
 export type Finding = Omit<PreflightFinding, 'check'>;
 
 export interface PreflightCheck {
   readonly name: PreflightCheckName;
-  /** Without a word: there is nothing to look at. */
-  look(context: PreflightContext): Promise<readonly Finding[]>;
-  /** What follows when the look takes longer than there is time for. `seconds`: the time there was. */
+  /** Resolves without findings if nothing applies. */
+  run(context: PreflightContext): Promise<readonly Finding[]>;
+  /** Returns the finding if the check exceeds the time limit, `seconds`. */
   late(context: PreflightContext, seconds: number): Finding;
 }
 
@@ -31,7 +31,7 @@ export function fine(message: string): Finding {
   return { level: 'fine', code: 'fine', message, advice: null };
 }
 
-/** Problems as one text: what was found, and what to change. */
+/** Formats problems as one text: what was found, and what to change. */
 export function problemsText({ findings }: PreflightResult): string {
   return findings
     .filter(({ level }) => level === 'problem')

@@ -7,19 +7,19 @@ import type { Staging } from '../staging.ts';
 import type { EndpointFacts, KeyFacts, ReaderFacts, Target } from '../target.ts';
 import type { SourceSample } from './sample-source.ts';
 
-/** What a project may send of history, where its service requires agreements. */
+/** How much history a project may send, where its service requires agreements. */
 export interface AgreementFacts {
-  /** Undefined: none is approved. */
+  /** `undefined` if no agreement is approved. */
   readonly approvedEventsPerSecond: number | undefined;
-  /** One waits for its decision. */
+  /** An agreement waits for its decision. */
   readonly isFiled: boolean;
-  /** Without an agreement. */
+  /** Speed without an agreement. */
   readonly freeEventsPerSecond: number;
-  /** Without an agreement, of those that are left. */
+  /** Remaining events without an agreement. */
   readonly freeEventsLeft: number;
 }
 
-/** What is asked of a target beforehand. */
+/** The part of a target that the preflight uses. */
 export type ProbedTarget = Pick<Target, 'description' | 'probe'>;
 
 export interface PreflightDeps {
@@ -27,19 +27,19 @@ export interface PreflightDeps {
   readonly quota: Pick<DiskQuota, 'room'>;
   readonly words: AdviceWords;
   readonly openSource: () => Promise<Source>;
-  /** Undefined: there is no key to load with. */
+  /** Returns `undefined` if there is no key to load with. */
   readonly openTarget: () => Promise<ProbedTarget | undefined>;
-  /** Finds the code that a run names; left out: there is none. */
+  /** Finds the code of a run's transform; without it there are no transforms. */
   readonly openTransform?: OpenRunTransform | undefined;
-  /** Left out: the target requires none, or nobody can tell. */
+  /** Agreement of the target's project, if required and known. */
   readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
-  /** Free where this service stores events and tables of runs; left out: nobody can tell. */
+  /** Free bytes where this service stores events and tables of runs, if known. */
   readonly storeFreeBytes?: (() => Promise<number | undefined>) | undefined;
-  /** Whether tables of runs lie on the disk of staging; left out: they do not, or nobody can tell. */
+  /** Whether tables of runs are on the disk of staging, if known. */
   readonly tablesBesideStaging?: (() => Promise<boolean>) | undefined;
 }
 
-/** What the checks of one preflight share: each is asked once, whoever asks first. */
+/** What the checks of one preflight share: each request is made once. */
 export interface PreflightContext {
   readonly deps: PreflightDeps;
   readonly options: RunOptions;
@@ -48,11 +48,11 @@ export interface PreflightContext {
   /** ms since the epoch. */
   readonly now: () => number;
   readonly target: () => Promise<ProbedTarget | undefined>;
-  /** Undefined: the target is this service's own project, or there is none. */
+  /** Resolves with `undefined` without a target, or if it is this service's own project. */
   readonly endpoint: () => Promise<EndpointFacts | undefined>;
   readonly projectKey: () => Promise<KeyFacts | undefined>;
   readonly reader: () => Promise<ReaderFacts | undefined>;
   readonly sample: () => Promise<SourceSample>;
-  /** The same for checks that can do without: undefined where the source fails or is slow, which its own check says. */
+  /** The sample for checks that can do without: `undefined` if the source fails or is slow, which its own check reports. */
   readonly estimate: () => Promise<SourceSample | undefined>;
 }

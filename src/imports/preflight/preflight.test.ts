@@ -31,7 +31,7 @@ const staging: Staging = {
   remove: async () => undefined,
 };
 
-/** For what hangs. */
+/** For tests with something that hangs. */
 const timeLimitMs = 100;
 const hangs = (): Promise<never> => new Promise(() => undefined);
 
@@ -45,7 +45,7 @@ function targetOf(endpoint: () => Promise<EndpointFacts>): Target {
   };
 }
 
-function look(changed: Partial<CreatePreflightDeps>, more: Partial<RunOptions> = {}): Promise<PreflightResult> {
+function runPreflight(changed: Partial<CreatePreflightDeps>, more: Partial<RunOptions> = {}): Promise<PreflightResult> {
   const preflight = createPreflight({
     clock: { now: () => Date.parse('2024-06-01T00:00:00Z') },
     staging,
@@ -64,15 +64,15 @@ function look(changed: Partial<CreatePreflightDeps>, more: Partial<RunOptions> =
 const codesOf = ({ findings }: PreflightResult): string[] => findings.map(({ check, code }) => `${check} ${code}`);
 
 describe('the preflight of an import', () => {
-  it('says that everything is fine', async () => {
-    const result = await look({});
+  it('reports that everything is fine', async () => {
+    const result = await runPreflight({});
     expect(result.verdict).toBe('passed');
     expect(new Set(result.findings.map(({ level }) => level))).toEqual(new Set(['fine']));
     expect(codesOf(result)).toContain('source fine');
   });
 
-  it('ends in time with a target that never answers, and still knows the source', async () => {
-    const result = await look({ openTarget: async () => targetOf(hangs), timeLimitMs });
+  it('ends in time with a target that never responds, and still checks the source', async () => {
+    const result = await runPreflight({ openTarget: async () => targetOf(hangs), timeLimitMs });
     expect(result.verdict).toBe('failed');
     expect(result.findings[0]).toMatchObject({
       check: 'target',
@@ -82,7 +82,7 @@ describe('the preflight of an import', () => {
     expect(codesOf(result)).toContain('source fine');
   });
 
-  it('a source without any record is a problem, and one that may have some in later parts is not', async () => {
+  it('fails for a source without any record, but not if later parts may have some', async () => {
     const empty = (parts: number): Source => ({
       ...source,
       listParts: async () => Array.from({ length: parts }, (_, n) => ({ key: `a${n}`, stable: true, bytes: 0 })),
@@ -92,7 +92,7 @@ describe('the preflight of an import', () => {
       },
     });
     const found = async (parts: number, more: Partial<RunOptions> = {}) => {
-      const { verdict, findings } = await look({ openSource: async () => empty(parts) }, more);
+      const { verdict, findings } = await runPreflight({ openSource: async () => empty(parts) }, more);
       return [verdict, findings.find(({ check }) => check === 'source')];
     };
     const expected = { code: 'source_empty', advice: expect.stringContaining('records of the format mixpanel') };
@@ -101,7 +101,7 @@ describe('the preflight of an import', () => {
     expect(await found(1, { scheduled: true })).toEqual(['passed', expect.objectContaining({ level: 'warning' })]);
   });
 
-  it('a file whose only record is bad does not speak for the files behind it', async () => {
+  it('a file whose only record is invalid says nothing about the following files', async () => {
     const bad = Buffer.from('{"event":"A","properties":{"time":1704067200}}\n');
     const files: Readonly<Record<string, Buffer>> = { 'hour-00': bad, 'hour-01': lines };
     const sourceOf = (keys: readonly string[]): Source => ({
@@ -111,23 +111,23 @@ describe('the preflight of an import', () => {
         yield { lines: files[key] ?? bad, count: 1, bytesRead: 100 };
       },
     });
-    const behind = await look({ openSource: async () => sourceOf(['hour-00', 'hour-01']) });
+    const behind = await runPreflight({ openSource: async () => sourceOf(['hour-00', 'hour-01']) });
     expect(behind.verdict).toBe('passed');
-    const none = await look({ openSource: async () => sourceOf(['hour-00', 'hour-02']) });
+    const none = await runPreflight({ openSource: async () => sourceOf(['hour-00', 'hour-02']) });
     expect([none.verdict, codesOf(none)]).toEqual(['failed', expect.arrayContaining(['source format_unfit'])]);
     expect(none.findings[0]?.message).toContain('hour-00');
   });
 
-  it('a source that is slow, or busy, is no problem: the export waits for it', async () => {
-    const slow = await look({ openSource: hangs, timeLimitMs });
+  it('does not fail for a slow or busy source: the export waits for it', async () => {
+    const slow = await runPreflight({ openSource: hangs, timeLimitMs });
     expect([slow.verdict, codesOf(slow)]).toEqual(['passed', expect.arrayContaining(['source source_slow'])]);
     const busy = { ...source, listParts: () => Promise.reject(new SourceWaitError('429', { unlimited: true })) };
-    const result = await look({ openSource: async () => busy });
+    const result = await runPreflight({ openSource: async () => busy });
     expect([result.verdict, codesOf(result)]).toEqual(['passed', expect.arrayContaining(['source source_busy'])]);
   });
 
-  it('staging that takes its time is no problem: a busy disk does', async () => {
-    const { verdict, findings } = await look({ staging: { ...staging, write: hangs }, timeLimitMs });
+  it('does not fail for slow staging: the disk may be busy', async () => {
+    const { verdict, findings } = await runPreflight({ staging: { ...staging, write: hangs }, timeLimitMs });
     expect(verdict).toBe('passed');
     expect(findings[0]).toMatchObject({ check: 'staging', level: 'warning', code: 'staging_unwritable' });
   });
@@ -147,7 +147,7 @@ describe('the preflight of an import', () => {
   ])(
     'a source of 10 GiB with room for %d GiB in staging, tables on its disk: %s, is: %s',
     async (room, beside, level) => {
-      const { findings } = await look({
+      const { findings } = await runPreflight({
         ...sized,
         quota: { room: async () => ({ shortage: undefined, bytes: room * gib }) },
         tablesBesideStaging: async () => beside,
@@ -160,14 +160,14 @@ describe('the preflight of an import', () => {
     [{ free: 0.1, kind: 'http' }, 'problem'],
     [{ free: 19, kind: 'http' }, 'warning'],
     [{ free: 21, kind: 'http' }, 'fine'],
-    // Its events become a part of the store.
+    // Its events are stored too.
     [{ free: 49, kind: 'project' }, 'warning'],
     [{ free: 51, kind: 'project' }, 'fine'],
     [{ free: 21, kind: 'project', last: 'check' }, 'fine'],
   ] as const)('for a source of 10 GiB, a store with %o is: %s', async (of, level) => {
     const target = of.kind === 'http' ? ({ kind: 'http', url: 'https://a.example' } as const) : { kind: of.kind };
     const last = 'last' in of ? of.last : 'report';
-    const { findings } = await look({ ...sized, storeFreeBytes: async () => of.free * gib }, { target, last });
+    const { findings } = await runPreflight({ ...sized, storeFreeBytes: async () => of.free * gib }, { target, last });
     expect(findings.find(({ check }) => check === 'store')).toMatchObject({ level });
   });
 
@@ -176,16 +176,18 @@ describe('the preflight of an import', () => {
     [-100_000, 'warning'],
     [3_600_000, 'problem'],
   ])('a clock that is %i ms off is %s', async (skewMs, level) => {
-    const result = await look({ openTarget: async () => targetOf(async () => ({ kind: 'takes_batches', skewMs })) });
+    const result = await runPreflight({
+      openTarget: async () => targetOf(async () => ({ kind: 'takes_batches', skewMs })),
+    });
     expect(result.findings.find(({ check }) => check === 'clock')?.level).toBe(level);
   });
 
-  it('a source that says that it is incomplete is a warning, which says what is missing', async () => {
+  it('warns of a source that reports that it is incomplete, with what is missing', async () => {
     const cut = Buffer.concat([lines, Buffer.from('export terminated early\n')]);
     async function* open() {
       yield await Promise.resolve({ lines: cut, count: 2, bytesRead: cut.length });
     }
-    const result = await look({ openSource: async () => ({ ...source, open }) });
+    const result = await runPreflight({ openSource: async () => ({ ...source, open }) });
     expect([result.verdict, codesOf(result)]).toEqual(['passed', expect.arrayContaining(['source source_incomplete'])]);
     const found = result.findings.find(({ code }) => code === 'source_incomplete');
     expect(found).toMatchObject({ level: 'warning', message: expect.stringContaining('terminated early') });
@@ -193,12 +195,12 @@ describe('the preflight of an import', () => {
 
   it('advice names flags on the command line, and fields in the API', async () => {
     const away = { openTarget: async () => targetOf(async () => ({ kind: 'unreachable', fault: 'x' })) } as const;
-    expect((await look(away)).findings[0]?.advice).toContain('--to');
-    expect((await look({ ...away, words: fieldWords })).findings[0]?.advice).toContain('target_url');
+    expect((await runPreflight(away)).findings[0]?.advice).toContain('--to');
+    expect((await runPreflight({ ...away, words: fieldWords })).findings[0]?.advice).toContain('target_url');
   });
 
-  it('what breaks in a check is a warning of that check, and costs no other', async () => {
-    const result = await look({ quota: { room: () => Promise.reject(new Error('odd')) } });
+  it('turns an error in a check into a warning of that check, without affecting others', async () => {
+    const result = await runPreflight({ quota: { room: () => Promise.reject(new Error('unexpected')) } });
     expect(codesOf(result)).toEqual(expect.arrayContaining(['staging check_failed', 'source fine']));
   });
 });
@@ -206,7 +208,7 @@ describe('the preflight of an import', () => {
 const codeOf = (create: () => (event: WireEvent) => TransformOutcome, refused: readonly string[] = []): Transform =>
   transformOf(create, { refused: new Set(refused) });
 
-describe('the look at a transform before an import', () => {
+describe('the check of a transform before an import', () => {
   const kept = (event: WireEvent): TransformOutcome => ({ kind: 'kept', event });
   const failed: TransformOutcome = { kind: 'failed', code: 'transform_failed', reason: 'Error: no price' };
   let count = 0;
@@ -235,10 +237,10 @@ describe('the look at a transform before an import', () => {
       { ...codeOf(() => kept), open: () => Promise.reject(new TransformError('no table')) },
       { level: 'problem', code: 'transform_failed', message: 'no table' },
     ],
-    ['never comes to an end', { ...codeOf(() => kept), open: hangs }, { level: 'warning', code: 'transform_slow' }],
+    ['never ends', { ...codeOf(() => kept), open: hangs }, { level: 'warning', code: 'transform_slow' }],
   ];
 
-  it.each(cases)('says of code that %s so', async (_what, transform, found) => {
+  it.each(cases)('reports that the code %s', async (_what, transform, found) => {
     const two = Buffer.from(lines.toString() + lines.toString().replace('"A"', '"B"'));
     const of: Source = {
       ...source,
@@ -246,7 +248,7 @@ describe('the look at a transform before an import', () => {
         yield { lines: two, count: 2, bytesRead: two.length };
       },
     };
-    const { findings } = await look(
+    const { findings } = await runPreflight(
       {
         openSource: async () => of,
         openTransform: async () => transform,

@@ -1,4 +1,4 @@
-/** What is looked at before an import fetches anything: every check side by side, within one limit of time. */
+/** Checks before an import fetches anything: all concurrently, within one time limit. */
 import type { Clock } from '../../base/clock.ts';
 import type { PreflightCheckName, PreflightFinding, PreflightResult } from '../../wire/contract/import-preflight.ts';
 import type { RunOptions } from '../run/run.ts';
@@ -32,26 +32,26 @@ const checks: readonly PreflightCheck[] = [
   checkTransform,
 ];
 
-/** Of that time, for what some checks would like to know of the source. */
+/** Share of that time in which checks may wait for an estimate of the source. */
 const estimateShare = 0.8;
 
-export interface PreflightAsked {
+export interface PreflightRequest {
   readonly options: RunOptions;
-  /** Checks that are left out: of a run that has its records, say. */
+  /** Checks to skip, for example for a run that has its records. */
   readonly without?: readonly PreflightCheckName[];
-  /** Ends it early. */
+  /** Aborts the preflight. */
   readonly signal: AbortSignal;
 }
 
-export type Preflight = (asked: PreflightAsked) => Promise<PreflightResult>;
+export type Preflight = (request: PreflightRequest) => Promise<PreflightResult>;
 
 export interface CreatePreflightDeps extends PreflightDeps {
   readonly clock: Clock;
-  /** Of all checks together. A person waits for it; what does not answer a small question by then is as good as away. */
+  /** Limit for all checks together. A user waits for it; what does not answer a small request by then counts as unavailable. */
   readonly timeLimitMs: number;
 }
 
-/** Rejects with the signal's reason only: what goes wrong in a check is a finding. */
+/** Creates a preflight. It rejects with the signal's reason only: errors in checks become findings. */
 export function createPreflight(deps: CreatePreflightDeps): Preflight {
   const { timeLimitMs: limitMs } = deps;
   return async ({ options, without = [], signal }) => {
@@ -61,21 +61,21 @@ export function createPreflight(deps: CreatePreflightDeps): Preflight {
     const early = startTimer(limitMs * estimateShare);
     const context = contextOf(deps, options, { signal: AbortSignal.any([signal, stop.signal]), early: early.over });
     try {
-      const asked = checks.filter(({ name }) => !without.includes(name));
-      const found = await Promise.all(asked.map((check) => findingsOf(check, context, time.over, limitMs / 1000)));
+      const selected = checks.filter(({ name }) => !without.includes(name));
+      const found = await Promise.all(selected.map((check) => findingsOf(check, context, time.over, limitMs / 1000)));
       signal.throwIfAborted();
       return resultOf(found.flat(), performance.now() - begun);
     } finally {
       time.stop();
       early.stop();
-      stop.abort(new Error('the preflight is over'));
+      stop.abort(new Error('the preflight has ended'));
     }
   };
 }
 
 interface Limits {
   readonly signal: AbortSignal;
-  /** From then on nobody waits for an estimate. */
+  /** Resolves when checks stop waiting for an estimate. */
   readonly early: Promise<typeof late>;
 }
 
@@ -106,10 +106,10 @@ function contextOf(deps: CreatePreflightDeps, options: RunOptions, { signal, ear
   };
 }
 
-/** The same promise for everybody who asks. */
+/** Runs the work once and shares its promise. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let asked: Promise<T> | undefined;
-  return () => (asked ??= work());
+  let result: Promise<T> | undefined;
+  return () => (result ??= work());
 }
 
 function startTimer(ms: number): { readonly over: Promise<typeof late>; stop(): void } {
@@ -126,12 +126,12 @@ async function findingsOf(
 ): Promise<readonly PreflightFinding[]> {
   const named = (finding: Finding): PreflightFinding => ({ check: check.name, ...finding });
   try {
-    const found = await Promise.race([check.look(context), over]);
+    const found = await Promise.race([check.run(context), over]);
     return found === late ? [named(check.late(context, seconds))] : found.map(named);
   } catch (error) {
-    // The run meets it again and says what it is; here it only keeps one thing from being known.
+    // The run would hit the same error and report it; here it only prevents a check.
     const reason = error instanceof Error ? error.message : String(error);
-    return [named(warning('check_failed', `could not be looked at: ${reason}`, null))];
+    return [named(warning('check_failed', `the check failed: ${reason}`, null))];
   }
 }
 

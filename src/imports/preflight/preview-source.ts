@@ -12,39 +12,39 @@ import type { TransformOutcome } from '../transform.ts';
 import { chosenReaderOf } from './chosen-reader-of.ts';
 import { bestFormat, recordsOfFiles } from './sample-source.ts';
 
-/** An event that a record became. */
+/** An event of a record. */
 export interface PreviewEvent {
-  /** As it would be sent; null: the transform drops it. */
+  /** The event as it would be sent; `null` if the transform drops it. */
   readonly event: WireEvent | null;
-  /** Why it would be rejected; null: it would not. */
+  /** Why it would be rejected; otherwise `null`. */
   readonly refused: { readonly code: string; readonly reason: string } | null;
 }
 
 export interface PreviewRecord {
-  /** The part that it comes from. */
+  /** The record's part. */
   readonly part: string;
-  /** Text as the source has it; cut where it is very long. */
+  /** The source's text; truncated if it is very long. */
   readonly original: string;
-  /** Parsed; undefined: it is no JSON, or too long to show. */
+  /** The parsed record; `undefined` if it is not JSON, or too long to show. */
   readonly record: unknown;
   readonly outcome: 'events' | 'skipped' | 'rejected';
-  /** Of what is skipped or rejected. */
+  /** Why it is skipped or rejected. */
   readonly reason: string | null;
   readonly events: readonly PreviewEvent[];
-  /** Why events of it are left out by the choice, one entry each. */
+  /** Why the choice skips events of it, one entry each. */
   readonly leftOut: readonly string[];
 }
 
 export interface SourcePreview {
   readonly parts: number;
-  /** Of all parts; undefined: some part does not say. */
+  /** Size of all parts; `undefined` if the size of any part is unknown. */
   readonly bytesTotal: number | undefined;
-  /** The part that the first of the records comes from; empty: none has any. */
+  /** The part of the first record; empty without records. */
   readonly part: string;
   readonly records: readonly PreviewRecord[];
-  /** There were more records, which would have been too much to show. */
+  /** More records existed than can be shown. */
   readonly truncated: boolean;
-  /** Another format that reads more of these records; undefined: none does, or the one asked for reads them. */
+  /** Another format that reads more of these records, unless the requested one reads any. */
   readonly betterFormat: string | undefined;
 }
 
@@ -52,17 +52,17 @@ export interface PreviewDeps {
   readonly source: Source;
   readonly openTable: (path: string) => Promise<Source>;
   readonly openTransform: OpenRunTransform;
-  /** Of JSON, one event: what the target takes. */
+  /** Maximum size of one event as JSON, which the target accepts. */
   readonly eventBytesMax: number;
   /** ms since the epoch. */
   readonly now: () => number;
 }
 
-/** Characters of one record that are shown, and of all of them. */
+/** Characters shown of one record, and of all of them. */
 const recordCharsMax = 100_000;
 const previewCharsMax = 4_000_000;
 
-/** The first records of a source with what a run would make of them; stages, stores and sends nothing. Throws what they throw. */
+/** Reads the first records of a source and converts them like a run; stages, stores and sends nothing. Passes on errors of both. */
 export async function previewSource(
   deps: PreviewDeps,
   options: RunOptions,
@@ -119,7 +119,7 @@ export async function previewSource(
 interface Reading {
   readonly read: RecordReader;
   readonly convert: ConvertEvent;
-  /** Of the transform; undefined: there is none. */
+  /** Runs the transform, if any. */
   readonly run: ((events: readonly WireEvent[]) => Promise<readonly TransformOutcome[]>) | undefined;
 }
 
@@ -148,14 +148,14 @@ async function transformed(
   events: readonly WireEvent[],
   { convert, run }: Pick<Reading, 'convert' | 'run'>,
 ): Promise<PreviewEvent[]> {
-  const judged = (event: WireEvent): PreviewEvent => {
+  const convertOne = (event: WireEvent): PreviewEvent => {
     const verdict = convert(event);
     return { event, refused: verdict.kind === 'refused' ? { code: verdict.code, reason: verdict.reason } : null };
   };
-  if (run === undefined || events.length === 0) return events.map(judged);
+  if (run === undefined || events.length === 0) return events.map(convertOne);
   const outcomes = await run(events);
   return outcomes.map((outcome, index): PreviewEvent => {
-    if (outcome.kind === 'kept') return judged(outcome.event);
+    if (outcome.kind === 'kept') return convertOne(outcome.event);
     if (outcome.kind === 'dropped') return { event: null, refused: null };
     return { event: events[index] ?? null, refused: { code: outcome.code, reason: outcome.reason } };
   });
@@ -166,7 +166,7 @@ function faultRecord({ place, reason, original }: SourceFault): Shown {
   return { ...shown, outcome: 'rejected', reason: `${place}: ${reason}` };
 }
 
-/** About what the record takes in an answer: its text twice, and what its events hold. */
+/** Estimates the size of the record in a response: its text twice, and its events. */
 function charsOf({ original, events }: Shown): number {
   return (
     original.length * 2 +

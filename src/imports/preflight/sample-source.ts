@@ -9,41 +9,41 @@ import { parseNames } from '../formats/names.ts';
 import type { RunOptions } from '../run/run.ts';
 import type { Source, SourceContext, SourceFault, SourcePart } from '../source.ts';
 
-/** The first records of a source, and what its format makes of them. */
+/** The first records of a source, and what its format converts them to. */
 export interface SourceSample {
   readonly parts: number;
-  /** Of all parts; undefined: some part does not say. */
+  /** Size of all parts; `undefined` if the size of any part is unknown. */
   readonly bytesTotal: number | undefined;
-  /** Every part was looked at. */
+  /** Every part was sampled. */
   readonly isWhole: boolean;
-  /** Files among others that hold no records of the format, and why. */
+  /** Skipped files that hold no records of the format, with the reason. */
   readonly leftOut: readonly string[];
-  /** What the parts cover together, where the source has words for it. */
+  /** What the parts cover together, if the source describes that. */
   readonly extent: string | undefined;
-  /** Records that were looked at. */
+  /** Sampled records. */
   readonly records: number;
-  /** Of the source, for these records. */
+  /** Size of these records at the source. */
   readonly bytes: number;
   readonly events: number;
   readonly skipped: number;
   readonly unreadable: number;
-  /** Why the first unreadable one is, and where it lies. */
+  /** The part of the first unreadable record, and the reason. */
   readonly firstFault: { readonly part: string; readonly reason: string } | undefined;
-  /** What the source itself says is missing, a sentence each. */
+  /** What the source reports as missing, one sentence each. */
   readonly missing: readonly string[];
-  /** Those records as they came, a line each. */
+  /** The sampled records in their original form, one line each. */
   readonly lines: readonly string[];
-  /** How the text that they lie in is read; undefined: the source gives no files. */
+  /** How their text is read; `undefined` if the source has no files. */
   readonly readAs: { readonly part: string; readonly how: string } | undefined;
-  /** Another format that reads more of these records; undefined: none does. */
+  /** Another format that reads more of these records. */
   readonly betterFormat: string | undefined;
 }
 
 const recordsMax = 200;
-/** A day without events is no empty source; every part may cost a request that is counted. */
+/** More than one, because a day without events is not an empty source; few, because each part may cost a request that is counted. */
 const partsMax = 3;
 
-/** Throws what the source throws. */
+/** Samples a source. Passes on its errors. */
 export async function sampleSource(source: Source, options: RunOptions, signal: AbortSignal): Promise<SourceSample> {
   const parts = await source.listParts(options.range, { signal });
   const leftOut: string[] = [];
@@ -75,23 +75,23 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
 }
 
 /**
- * Records of the first part of which any can be read, or else of the first that has any: a single bad record, alone in the file of an
- * hour, says nothing about the files behind it.
+ * Returns records of the first part with a readable one, or otherwise of the first part with any: a single invalid record, alone in the
+ * file of an hour, says nothing about the following files.
  */
 async function firstReadable(
   source: Source,
   parts: readonly SourcePart[],
   context: SourceContext,
   options: RunOptions,
-): Promise<{ readonly first: FirstRecords; readonly own: Judged }> {
-  let unread: { readonly first: FirstRecords; readonly own: Judged } | undefined;
+): Promise<{ readonly first: FirstRecords; readonly own: Reading }> {
+  let unread: { readonly first: FirstRecords; readonly own: Reading } | undefined;
   for (const part of parts.slice(0, partsMax)) {
     const first = await firstRecords(source, [part], context, recordsMax);
-    const own = judge(readerOf(options), first.lines, options.format);
+    const own = readAll(readerOf(options), first.lines, options.format);
     if (own.readable > 0) return { first, own };
     if (first.part !== '') unread ??= { first, own };
   }
-  return unread ?? { first: noRecords, own: judge(readerOf(options), [], options.format) };
+  return unread ?? { first: noRecords, own: readAll(readerOf(options), [], options.format) };
 }
 
 function missingOf(notes: readonly FoundNote[]): readonly string[] {
@@ -101,18 +101,18 @@ function missingOf(notes: readonly FoundNote[]): readonly string[] {
 }
 
 export interface FirstRecords {
-  /** The part they come from. */
+  /** The records' part. */
   readonly part: string;
   readonly lines: readonly string[];
   readonly faults: readonly SourceFault[];
   readonly bytes: number;
-  /** How the first text in it is read. */
+  /** How its first text is read. */
   readonly readAs?: string | undefined;
 }
 
 const noRecords: FirstRecords = { part: '', lines: [], faults: [], bytes: 0 };
 
-/** Of the first part that has any. */
+/** Reads the first records of the first part that has any. */
 export async function firstRecords(
   source: Source,
   parts: readonly SourcePart[],
@@ -137,8 +137,8 @@ export async function firstRecords(
 }
 
 /**
- * The first records of several files, first to last: exports keep events and profiles apart, or change with the years. Of a source whose
- * parts are no files, where each may cost a request that is counted, those of one part.
+ * Reads the first records of several files, including the first and the last: exports separate events from profiles, or change over the
+ * years. If the parts are not files, where each may cost a request that is counted, reads those of one part.
  */
 export async function recordsOfFiles(
   source: Source,
@@ -158,14 +158,14 @@ export async function recordsOfFiles(
   return found.length > 0 ? found : [await firstRecords(source, parts, context, max)];
 }
 
-/** So many of them, the first and the last among them. */
+/** Picks this many items, including the first and the last. */
 function spread<Item>(items: readonly Item[], count: number): readonly Item[] {
   if (items.length <= count) return items;
   const step = (items.length - 1) / Math.max(1, count - 1);
   return Array.from({ length: count }, (_, at) => items[Math.round(at * step)]).filter((item) => item !== undefined);
 }
 
-/** Those that hold something; a chunk may hold many thousands. */
+/** Returns lines that are not blank; a chunk may hold many thousands. */
 function linesOf(chunk: Buffer, max: number): string[] {
   const lines: string[] = [];
   for (let start = 0; start < chunk.length && lines.length < max;) {
@@ -178,8 +178,8 @@ function linesOf(chunk: Buffer, max: number): string[] {
   return lines;
 }
 
-interface Judged {
-  /** Records that are not unreadable. */
+interface Reading {
+  /** Records that were read. */
   readonly readable: number;
   readonly events: number;
   readonly skipped: number;
@@ -187,7 +187,7 @@ interface Judged {
   readonly notes: readonly FoundNote[];
 }
 
-function judge(read: RecordReader, lines: readonly string[], slug: string): Judged {
+function readAll(read: RecordReader, lines: readonly string[], slug: string): Reading {
   let events = 0;
   let skipped = 0;
   const reasons: string[] = [];
@@ -225,7 +225,7 @@ function readerOf({ format: slug, formatOptions, names }: RunOptions): RecordRea
   return format.createReader(formatOptions, names === undefined ? format.names : parseNames(format.names, names));
 }
 
-/** Of the formats that need no options, the one that reads most of the records, and at least half of them. */
+/** Returns the format without required options that reads most of the records, if it reads at least half of them. */
 export function bestFormat(except: string, lines: readonly string[]): string | undefined {
   const counted = formats
     .filter(({ slug }) => slug !== except)
@@ -237,7 +237,7 @@ export function bestFormat(except: string, lines: readonly string[]): string | u
 
 function readableWith(format: Format, lines: readonly string[]): number {
   try {
-    const { events, readable } = judge(format.createReader({}, format.names), lines, format.slug);
+    const { events, readable } = readAll(format.createReader({}, format.names), lines, format.slug);
     return events === 0 ? 0 : readable;
   } catch (error) {
     if (error instanceof FormatOptionsError) return 0;

@@ -16,12 +16,12 @@ export interface AdvanceDeps {
   readonly registry: Pick<PluginRegistry, 'get'>;
 }
 
-/** Nothing of it will come any more, unless somebody asks for it. */
+/** States in which a run changes no more unless a user requests it. */
 const ended: ReadonlySet<RunState> = new Set(['completed', 'failed', 'cancelled', 'undone']);
 
 /**
- * Notes how a run of the schedule has ended, and starts the next one where it is due. Several processes may do so at the same
- * time: one run comes of a due time. `now`: ms, by the clock of the database.
+ * Records how a run of the schedule ended, and starts the next one if it is due. Several processes may do this concurrently: each due
+ * time starts one run. `now` in ms, by the clock of the database.
  */
 export async function advanceSchedule({ db, registry }: AdvanceDeps, configId: number, now: number): Promise<void> {
   await db.transaction().execute(async (tx) => {
@@ -37,7 +37,7 @@ function isDue({ run, paused, dueAt }: Schedule, now: number): boolean {
   return run === null && !paused && dueAt <= now;
 }
 
-/** A window counts as covered once its run is completed; of one that failed it is part of the next window. */
+/** Marks a window as covered once its run is completed; the next window includes that of a failed run. */
 export async function settleRun(tx: Queries, schedule: Schedule): Promise<Schedule> {
   const { run, coveredTo } = schedule;
   if (run === null) return schedule;
@@ -55,7 +55,7 @@ async function startDue(
 ): Promise<Schedule> {
   const zone = await zoneOf(tx, schedule.projectId);
   const { timing, coveredTo } = schedule;
-  // Times that were missed are made up for by one run, up to the last of them.
+  // One run covers missed times, up to the last of them.
   const to = lastDue(timing, now, zone);
   const later = { ...schedule, dueAt: nextDue(timing, now, zone), error: '' };
   if (to <= coveredTo) return later;
@@ -64,7 +64,7 @@ async function startDue(
     const { run } = await startWindow(tx, { schedule, config, source, to, now });
     return { ...later, run };
   } catch (error) {
-    // Told as what lasts (notices/find-conditions.ts), and tried again at the next time.
+    // Reported as a lasting condition (queue/notices), and retried at the next time.
     if (error instanceof ApiError) return { ...later, error: error.detail.slice(0, 1000) };
     throw error;
   }
@@ -79,7 +79,7 @@ export interface WindowOrder {
   readonly now: number;
 }
 
-/** A run of what is new up to `to`. @throws ApiError when the settings of the config cannot work */
+/** Starts a run for everything new up to `to`. @throws ApiError if the config's settings cannot work */
 export async function startWindow(
   tx: Queries,
   { schedule, config, source, to, now }: WindowOrder,
@@ -98,11 +98,11 @@ async function sourceFor(tx: Queries, registry: AdvanceDeps['registry'], configI
   return { config, source };
 }
 
-/** @throws ApiError where the source has no times to choose by */
+/** @throws ApiError if the source has no times to select by */
 export function refuseTimeless({ name, range }: ImportSourcePlugin): void {
   if (range !== undefined) return;
   const detail =
-    `"${name}" cannot choose by time: each run would read all of it again. Schedules need a source that can, such as a ` +
+    `"${name}" cannot select by time: each run would read all of it again. Schedules need a source that can, such as a ` +
     'database with a cursor column that is a time, Kafka, or the API of another service.';
   throw new ApiError('invalid_input', detail, { attr: 'plugin_config' });
 }

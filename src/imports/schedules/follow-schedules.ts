@@ -8,26 +8,26 @@ import { schedulesToCheck } from './schedule.ts';
 export interface FollowSchedulesDeps extends AdvanceDeps {
   readonly clock: DatabaseClock;
   readonly log: Log;
-  /** Aborting ends it after the look under way. */
+  /** Aborting ends it after the poll in progress. */
   readonly signal: AbortSignal;
   /** Default 5,000. */
   readonly pollMs?: number;
 }
 
-/** Starts the runs of schedules as they become due. Every process with the role does it. Resolves after the signal. */
+/** Starts the runs of schedules when they are due, in every process with that role. Resolves after the signal. */
 export async function followSchedules(deps: FollowSchedulesDeps): Promise<void> {
   const { db, clock, log, signal, pollMs = 5000 } = deps;
   const onTrouble = (err: unknown): void =>
     log.error({ err }, 'import schedules: metadata store unavailable; retrying');
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const now = await clock.now();
     await pauseSilentRuns(db, now);
     for (const { configId } of await schedulesToCheck(db, now)) {
-      // One that cannot be done must not hold up the others.
+      // A schedule that fails must not delay the others.
       await advanceSchedule(deps, configId, now).catch((err: unknown) =>
-        log.error({ err, config: configId }, 'the schedule of an import could not go on; trying again'),
+        log.error({ err, config: configId }, 'import schedule: failed to advance; retrying'),
       );
     }
   };
-  await repeat(pollMs, look, { signal, onTrouble });
+  await repeat(pollMs, poll, { signal, onTrouble });
 }

@@ -5,9 +5,9 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 import type { Timing } from './timing.ts';
 
 /**
- * A config of an import app that runs by itself. Each run covers the time from where the last one that was completed had come to
- * (less the overlap) up to when it was due. So a run that fails, and times that were missed, leave a window that the next run
- * covers; and what two windows share is stored once, as with any two runs.
+ * A config of an import app that runs automatically. Each run covers the time from the end of the last completed run (less the overlap) to
+ * its own due time. So a failed run, and missed times, leave a window that the next run covers; events in two windows are stored once, as
+ * with any two runs.
  */
 export interface Schedule {
   readonly configId: number;
@@ -15,13 +15,13 @@ export interface Schedule {
   readonly timing: Timing;
   readonly overlapMinutes: number;
   readonly paused: boolean;
-  /** ms since the epoch, as the others; by the clock of the database. Nothing before it is wanted. */
+  /** Nothing earlier is imported; ms since the epoch by the clock of the database, like the following times. */
   readonly beginsAt: number;
   readonly coveredTo: number;
   readonly dueAt: number;
-  /** Its run that has not ended, and up to where that one reaches. */
+  /** The run that has not ended, and the end of its window. */
   readonly run: { readonly id: string; readonly to: number } | null;
-  /** Why no run could be started when the last one was due. */
+  /** Why no run could be started at the last due time. */
   readonly error: string;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -43,7 +43,7 @@ export async function listSchedules(
   return { count: Number(count), schedules: rows.map(toSchedule) };
 }
 
-/** What may have to be done now: a run is due, or one was under way. A config in the bin rests. */
+/** Lists schedules with a due or unfinished run. Deleted configs do not count. */
 export async function schedulesToCheck(db: Queries, now: number): Promise<Schedule[]> {
   const rows = await db
     .selectFrom('import_schedules as s')
@@ -59,7 +59,7 @@ export async function schedulesToCheck(db: Queries, now: number): Promise<Schedu
   return rows.map(toSchedule);
 }
 
-/** Makes it, or takes the place of the one that is there. */
+/** Creates or replaces a schedule. */
 export async function saveSchedule(tx: Queries, schedule: Schedule): Promise<void> {
   const { configId: config_id, ...columns } = schedule;
   const row = {
@@ -87,9 +87,7 @@ export async function deleteSchedule(tx: Queries, configId: number): Promise<voi
   await tx.deleteFrom('import_schedules').where('config_id', '=', configId).execute();
 }
 
-/**
- * Whoever calls it in a transaction is the only one to change this schedule until the transaction ends. Undefined: it is gone.
- */
+/** Locks the schedule until the caller's transaction ends. Returns `undefined` if it does not exist. */
 export async function lockSchedule(tx: Queries, configId: number): Promise<Schedule | undefined> {
   const row = await tx
     .updateTable('import_schedules')

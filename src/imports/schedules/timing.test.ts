@@ -20,11 +20,11 @@ describe('when runs are due', () => {
     ['03:30', 'UTC', '2026-03-01T03:30:00Z', '2026-03-01T03:30', '2026-03-02T03:30'],
     ['00:10', 'Pacific/Kiritimati', '2026-03-01T10:09:00Z', '2026-02-28T10:10', '2026-03-01T10:10'],
     ['23:50', 'Pacific/Honolulu', '2026-03-01T09:51:00Z', '2026-03-01T09:50', '2026-03-02T09:50'],
-    // Clocks go forward: the day has 23 hours, the time is the one that people see.
+    // Clocks go forward: the day has 23 hours, and the local time is kept.
     ['08:00', 'Europe/Berlin', '2026-03-28T12:00:00Z', '2026-03-28T07:00', '2026-03-29T06:00'],
-    // 02:30 is skipped that night: once all the same.
+    // 02:30 is skipped that night: the run is due once nevertheless.
     ['02:30', 'Europe/Berlin', '2026-03-28T12:00:00Z', '2026-03-28T01:30', '2026-03-29T01:30'],
-    // 02:30 comes twice: the first of them, and not again.
+    // 02:30 occurs twice: only the first counts.
     ['02:30', 'Europe/Berlin', '2026-10-25T01:00:00Z', '2026-10-25T00:30', '2026-10-26T01:30'],
   ])('daily at %s in %s, at %s: last and next', (dailyAt, zone, now, last, next) => {
     expect(around({ dailyAt }, now, zone)).toEqual([last, next]);

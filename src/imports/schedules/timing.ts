@@ -3,22 +3,22 @@ import { dayMs, minuteMs } from '../../base/time.ts';
 
 /** When runs are due. */
 export type Timing =
-  /** At multiples of it since 1970. */
+  /** At multiples of this interval since 1970. */
   | { readonly everyMinutes: number }
-  /** `03:30`, by the clocks of the project. */
+  /** `03:30`, by local time of the project. */
   | { readonly dailyAt: string };
 
-/** The first time after `now`; ms. `zone`: IANA name. */
+/** Returns the first time after `now`, ms. `zone` is an IANA name. */
 export function nextDue(timing: Timing, now: number, zone: string): number {
   return timesAround(timing, now, zone).find((time) => time > now) ?? Infinity;
 }
 
-/** The last time up to `now`, itself included; ms. */
+/** Returns the last time up to and including `now`, ms. */
 export function lastDue(timing: Timing, now: number, zone: string): number {
   return timesAround(timing, now, zone).findLast((time) => time <= now) ?? 0;
 }
 
-/** In order; at least one before and one after `now`. */
+/** Returns due times in order, at least one before and one after `now`. */
 function timesAround(timing: Timing, now: number, zone: string): number[] {
   if ('everyMinutes' in timing) {
     const everyMs = timing.everyMinutes * minuteMs;

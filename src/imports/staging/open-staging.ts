@@ -6,19 +6,20 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 
-/** For buckets only. What is left out comes from the machine: keys from its environment or role. */
+/** For buckets only. The default keys come from the machine: its environment or role. */
 export interface StagingBucketSettings {
   /** Default `us-east-1`. */
   readonly region?: string;
-  /** Undefined: AWS. */
+  /** Default: AWS. */
   readonly endpoint?: string;
   readonly keys?: BucketKeys;
   readonly forcePathStyle?: boolean;
 }
 
 /**
+ * Opens staging.
  * @param place a directory, or `s3://bucket/prefix`
- * @throws Error when the place is none
+ * @throws Error if `place` is neither
  */
 export async function openStaging(place: string, s3: StagingBucketSettings = {}): Promise<Staging> {
   if (!/^[a-z0-9]+:\/\//i.test(place)) return await openDirStaging(place);
@@ -40,7 +41,7 @@ export async function openStaging(place: string, s3: StagingBucketSettings = {})
   );
 }
 
-/** Staging in a bucket, below a prefix (empty, or ending with `/`). Throws BucketError. */
+/** Opens staging in a bucket, below a prefix (empty, or ending with `/`). Throws BucketError. */
 async function openS3Staging(settings: BucketSettings, prefix: string): Promise<Staging> {
   const bucket = await connectBucket(settings);
   const keyOf = (key: string): string => prefix + checkKey(key);
@@ -53,14 +54,14 @@ async function openS3Staging(settings: BucketSettings, prefix: string): Promise<
   };
   return {
     description: `the bucket ${settings.bucket}${prefix === '' ? '' : ` below ${prefix}`}`,
-    // The port's chunks and the bucket's are the same; an upload shows itself only when it is complete.
+    // An upload becomes visible only when it is complete.
     write: (key, chunks) => bucket.write(keyOf(key), chunks),
     async *read(key, range) {
       try {
         yield* bucket.read(keyOf(key), range === undefined ? {} : { range });
       } catch (error) {
         if (!(error instanceof BucketError) || error.kind !== 'missing') throw error;
-        throw new StagingMissingError(`expected the file ${key} in staging, but it is not there`, { cause: error });
+        throw new StagingMissingError(`expected the file ${key} in staging, got none`, { cause: error });
       }
     },
     list,
@@ -70,11 +71,11 @@ async function openS3Staging(settings: BucketSettings, prefix: string): Promise<
   };
 }
 
-/** No key holds a `~`, so a file that is being written is none that is there. */
+/** No key contains a `~`, so unfinished files have no key. */
 const unfinished = '.part~';
 const readBytes = 256 * 1024;
 
-/** Staging in a directory, which is made when it is not there; what is made only this user may read. A write that dies leaves a file that nobody sees. */
+/** Opens staging in a directory, which is created if needed, readable by this user only. An interrupted write leaves a file that is not listed. */
 export async function openDirStaging(dir: string): Promise<Staging> {
   const root = resolve(dir);
   await mkdir(root, { recursive: true, mode: 0o700 });
@@ -88,7 +89,7 @@ export async function openDirStaging(dir: string): Promise<Staging> {
       return found.toSorted((a, b) => (a.key < b.key ? -1 : 1));
     },
     async remove(prefix) {
-      // Also what a write that died has left.
+      // Removes the files of interrupted writes too.
       for (const { key } of await filesUnder(root, prefix)) await rm(join(root, key), { force: true });
       await removeEmpty(root, prefix);
     },
@@ -122,7 +123,7 @@ async function writeAll(file: FileHandle, chunks: AsyncIterable<Uint8Array> | It
   return { bytes, sha256: hash.digest('hex') };
 }
 
-/** The name is there after a power cut only when its directory is, and so on up to where the first one was made. */
+/** Syncs all directories up to the first created one, because after a power cut a name exists only if its directory does. */
 async function syncDirs(last: string, made: string | undefined): Promise<void> {
   const top = made === undefined ? last : dirname(made);
   for (let dir = last; ; dir = dirname(dir)) {
@@ -143,11 +144,11 @@ async function* readFile(
     for await (const chunk of createReadStream(path, { highWaterMark: readBytes, ...part })) yield chunk as Buffer;
   } catch (error) {
     if (!isMissing(error)) throw error;
-    throw new StagingMissingError(`expected the file ${key} in staging, but it is not there`, { cause: error });
+    throw new StagingMissingError(`expected the file ${key} in staging, got none`, { cause: error });
   }
 }
 
-/** Only the directory that the prefix names is gone through. */
+/** Walks only the directory that the prefix names. */
 async function filesUnder(root: string, prefix: string): Promise<{ key: string; bytes: number }[]> {
   const found: { key: string; bytes: number }[] = [];
   for (const entry of await entriesOf(startOf(root, prefix), true)) {
@@ -175,7 +176,7 @@ async function entriesOf(dir: string, recursive: boolean) {
   }
 }
 
-/** Undefined: it is gone since it was listed. */
+/** Returns `undefined` if the file was removed after it was listed. */
 async function sizeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).size;
@@ -210,7 +211,7 @@ function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }
 
-/** Keys become paths, so nothing but what staging itself makes may come through. Throws for any other. */
+/** Validates a key, because keys become paths. */
 function checkKey(key: string): string {
   const segments = key.split('/');
   const sound = /^[a-zA-Z0-9_.=/-]+$/.test(key) && segments.every((each) => each !== '' && !/^\.+$/.test(each));

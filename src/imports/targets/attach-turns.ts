@@ -1,9 +1,9 @@
-/** Runs that attach to a project one after the other, so that each sees what the one before has stored. */
+/** Lets runs attach to a project one after the other, so that each sees what the previous one stored. */
 export type AttachTurns = <Result>(projectId: number, work: () => Promise<Result>) => Promise<Result>;
 
-/** One for all runs of a process. */
+/** Creates the turns for all runs of a process. */
 export function createAttachTurns(): AttachTurns {
-  /** Of each project, the last one that was asked for. */
+  /** The last requested work per project. */
   const last = new Map<number, Promise<unknown>>();
   return async (projectId, work) => {
     const before = last.get(projectId) ?? Promise.resolve();

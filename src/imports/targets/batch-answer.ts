@@ -1,12 +1,12 @@
 import { isObject, objectIn } from '../../base/json.ts';
 
-/** What a `/batch/` endpoint answers, and which events it names in it. */
+/** A response of a `/batch/` endpoint. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
-  /** As Retry-After says; 0: it does not say. */
+  /** From Retry-After; 0 without that header. */
   readonly retryAfterMs: number;
-  /** As its headers say: the target's time, and where it sends the client. */
+  /** From its headers: the target's time, and a redirect. */
   readonly date?: string | undefined;
   readonly location?: string | undefined;
 }
@@ -19,24 +19,24 @@ export interface BatchRejection {
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** 408, 429, 5xx: the same request may go well later. */
+/** 408, 429, 5xx: the same request may succeed later. */
 export function isTransient(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** Seconds or a date, as HTTP allows; at most an hour. In ms. */
+/** Parses seconds or a date, as HTTP allows; at most an hour, in ms. */
 export function retryAfterMs(header: string | null | undefined): number {
   if (header === null || header === undefined) return 0;
   const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), 3_600_000);
 }
 
-/** `rejected` of an answer that took the others. */
+/** Reads `rejected` of a response that accepted the other events. */
 export function rejectionsIn(text: string, count: number): readonly BatchRejection[] {
   return rejections(objectIn(text)?.['rejected'], count);
 }
 
-/** The events that a refusal of the whole batch names. */
+/** Reads the events that a refusal of the whole batch names. */
 export function listedRejections(text: string, count: number): readonly BatchRejection[] {
   const answer = objectIn(text);
   if (answer === undefined) return [];
@@ -48,7 +48,7 @@ export function codeIn(text: string): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The sentence in an error body `{type, code, detail, attr}`, with the field at fault; else the beginning of a text. */
+/** Returns the message of an error body `{type, code, detail, attr}`, with the invalid field; otherwise the beginning of the text. */
 export function detailIn(text: string): string | undefined {
   const answer = objectIn(text);
   if (answer === undefined) return text.trim() === '' || text.startsWith('<') ? undefined : text.trim().slice(0, 500);
@@ -57,7 +57,7 @@ export function detailIn(text: string): string | undefined {
   return typeof attr === 'string' && attr !== '' ? `${attr}: ${detail}` : detail;
 }
 
-/** Each event once; what names no event of the batch is left out. */
+/** Keeps one rejection per event; those that do not name an event of the batch are skipped. */
 function rejections(list: unknown, count: number): BatchRejection[] {
   if (!Array.isArray(list)) return [];
   const byIndex = new Map<number, BatchRejection>();

@@ -11,12 +11,12 @@ import {
 import { detailIn, type Answer } from './batch-answer.ts';
 
 export interface HttpReaderOptions {
-  /** Of the service, without a slash at the end. */
+  /** Base address of the service, without a trailing slash. */
   readonly origin: string;
-  /** The project's key, by which its id is found. */
+  /** The project's key, which identifies it. */
   readonly apiKey: string;
   readonly runId: string;
-  /** An answer that is for good; throws TargetWaitError. */
+  /** Resolves with a final response; throws TargetWaitError. */
   readonly get: (url: string, signal: AbortSignal) => Promise<Answer>;
 }
 
@@ -24,7 +24,7 @@ type JsonRecord = Readonly<Record<string, unknown>>;
 
 const projectPagesMax = 100;
 
-/** Reads back what this program stores elsewhere: `…/events/imported_counts/` and `…/events/imported_events/`. */
+/** Reads back what another instance of this program stores: `…/events/imported_counts/` and `…/events/imported_events/`. */
 export function createHttpReader(options: HttpReaderOptions): TargetReader {
   let project: string | undefined;
   const events = async (name: string, query: Readonly<Record<string, string>>, signal: AbortSignal) => {
@@ -44,7 +44,7 @@ export function createHttpReader(options: HttpReaderOptions): TargetReader {
       const answer = await events('imported_properties', { day, event, uuids: uuids.join(',') }, signal);
       return new Map(listOf(answer).map(propertiesOf));
     },
-    // Every count tells it, also of a day without events.
+    // Every count contains it, also of a day without events.
     activeTransformations: async (signal) => {
       const answer = await events('imported_counts', { day: '2000-01-01', run: options.runId }, signal);
       return Number(answer['active_transformations'] ?? 0);
@@ -73,7 +73,7 @@ export function createHttpReader(options: HttpReaderOptions): TargetReader {
   }
 }
 
-/** The id of the project with this key. */
+/** Finds the id of the project with this key. */
 async function findProject(options: HttpReaderOptions, signal: AbortSignal): Promise<string> {
   for (let page = 0; page < projectPagesMax; page += 1) {
     const answer = await getJson(options, `${options.origin}/api/projects/?limit=100&offset=${page * 100}`, signal);
@@ -83,8 +83,8 @@ async function findProject(options: HttpReaderOptions, signal: AbortSignal): Pro
   }
   throw new TargetUnreadableError(
     'key_project',
-    `expected the personal API key to see the project with this project key at ${options.origin}, got: other projects; ` +
-      'give a key that may read it',
+    `expected the personal API key to access the project with this project key at ${options.origin}, got one for other projects; ` +
+      'give a key that can read it',
   );
 }
 
@@ -107,7 +107,7 @@ function unreadable(origin: string, place: string, status: number, text: string)
   }
   return new TargetUnreadableError(
     'no_reader',
-    `${origin} has no way to read imported events back (${place} answers ${status}); ` +
+    `${origin} has no endpoint to read imported events (${place} answers ${status}); ` +
       'compare the counts per day of the report with what the target shows',
   );
 }
@@ -117,7 +117,7 @@ function countOf(row: JsonRecord, kind: ContentKind): [string, StoredCount] {
   return [String(event), { count: Number(count), checksum: String(checksum), content: contentOf(content, kind) }];
 }
 
-/** `kind`: undefined when the checksum of contents is of no use. */
+/** `kind` is `undefined` if the checksum of contents cannot be used. */
 function identityOf(row: JsonRecord, kind: ContentKind | undefined): StoredIdentity {
   const timestamp = parseMicros(String(row['timestamp']));
   if (timestamp === undefined) {
@@ -131,12 +131,12 @@ function identityOf(row: JsonRecord, kind: ContentKind | undefined): StoredIdent
   return { uuid: String(uuid), distinctId: String(distinctId), timestamp, ...by };
 }
 
-/** Services of an older version do not know what they are asked for, and answer as ever. */
+/** Services of an older version ignore the requested kind and return md5. */
 function answeredKind(answer: JsonRecord): ContentKind {
   return answer['contents'] === 'crc32' ? 'crc32' : 'md5';
 }
 
-/** Services of a still older version do not tell it. */
+/** Services of a still older version do not return it. */
 function contentOf(content: unknown, kind: ContentKind): string | undefined {
   return typeof content === 'string' ? contentText(kind, content) : undefined;
 }

@@ -1,7 +1,7 @@
 import type { OutboundFetch } from '../../plugins/outbound/outbound.ts';
 import { retryAfterMs, type Answer } from './batch-answer.ts';
 
-/** One HTTP request of a target. Rejects when no answer came; never follows a redirect to another address. */
+/** Sends one HTTP request to a target. Rejects without a response; never follows a redirect to another address. */
 export type HttpRequest = (request: {
   readonly url: string;
   readonly method: 'GET' | 'POST';
@@ -12,7 +12,7 @@ export type HttpRequest = (request: {
 
 const answerMsMax = 120_000;
 
-/** Any address: for the command line, whose user names it. */
+/** Allows any address: for the command line, whose user gives it. */
 export function directRequest(answerMs = answerMsMax): HttpRequest {
   return async ({ url, method, headers, body, signal }) => {
     const response = await fetch(url, {
@@ -33,7 +33,7 @@ export function directRequest(answerMs = answerMsMax): HttpRequest {
   };
 }
 
-/** Addresses that the service may reach. A request that went another way counts as a redirect. */
+/** Allows only addresses that the service may reach. A request that was redirected counts as a redirect. */
 export function outboundRequest(fetch: OutboundFetch): HttpRequest {
   return async ({ url, method, headers, body, signal }) => {
     signal.throwIfAborted();

@@ -24,7 +24,7 @@ function target(url: string) {
 const signal = new AbortController().signal;
 
 describe('a service that speaks /batch/ as a target', () => {
-  it.each(['', '/', '/batch', '/batch/'])('is found under its address with "%s" at the end', async (end) => {
+  it.each(['', '/', '/batch', '/batch/'])('is found at its address with "%s" at the end', async (end) => {
     await using service = await startBatchService(() => 'keep');
     const { description, deliver } = target(`${service.url}${end}`);
     expect(description).toBe(`${service.url}/batch/`);
@@ -48,7 +48,7 @@ describe('a service that speaks /batch/ as a target', () => {
   it.each<[string, Treatment, RegExp]>([
     ['401', { status: 401, body: { detail: 'no such key' } }, /project key \(401\): no such key/],
     ['403', { status: 403 }, /project key \(403\)/],
-    ['404', { status: 404 }, /takes no events \(404\)/],
+    ['404', { status: 404 }, /accepts no events \(404\)/],
     ['a redirect', { status: 302, headers: { location: 'https://elsewhere.test/' } }, /final address/],
   ])('ends the load at %s', async (_name, treatment, message) => {
     await using service = await startBatchService(() => treatment);
@@ -58,7 +58,7 @@ describe('a service that speaks /batch/ as a target', () => {
     await expect(outcome).rejects.not.toThrow(/phc_secret/);
   });
 
-  it('ends the load when it refuses one event after the other and never took one', async () => {
+  it('ends the load if it refuses one event after the other and never accepted one', async () => {
     await using service = await startBatchService(() => ({ status: 400, body: { detail: 'what is this' } }));
     await expect(target(service.url).deliver(batchOf(300), signal)).rejects.toThrow(/answers 400: what is this/);
     expect(service.stored.size).toBe(0);
@@ -68,7 +68,7 @@ describe('a service that speaks /batch/ as a target', () => {
     ['429', { status: 429, headers: { 'retry-after': '12' } }, 12_000],
     ['503', { status: 503 }, undefined],
     ['a reset', 'reset', undefined],
-  ])('asks to wait at %s', async (_name, treatment, retryAfterMs) => {
+  ])('makes the load wait at %s', async (_name, treatment, retryAfterMs) => {
     await using service = await startBatchService(() => treatment);
     const error: unknown = await target(service.url)
       .deliver(batchOf(2), signal)

@@ -19,16 +19,16 @@ import { BatchRefusedError, createBatchSender, type BatchOutcome } from './send-
 import { objectIn } from '../../base/json.ts';
 
 export interface HttpTargetOptions {
-  /** Of the service, `https://eu.example.com`, or of its endpoint, `https://eu.example.com/batch/`. */
+  /** Address of the service, `https://eu.example.com`, or of its endpoint, `https://eu.example.com/batch/`. */
   readonly url: string;
   /** The project's key. */
   readonly apiKey: string;
-  /** With the scope query:read; undefined: what is stored cannot be read back. */
+  /** With the scope query:read; without it nothing can be read back. */
   readonly personalApiKey?: string | undefined;
   readonly runId: string;
   /** directRequest or outboundRequest. */
   readonly request: HttpRequest;
-  /** How long what was acknowledged may take until it can be read, in ms; default 30 s. */
+  /** How long acknowledged events may take until they can be read, in ms; default 30 s. */
   readonly lagMs?: number;
   /** ms since the epoch; default the clock of the machine. */
   readonly now?: () => number;
@@ -36,7 +36,7 @@ export interface HttpTargetOptions {
 
 const defaultLagMs = 30_000;
 
-/** Any service that speaks `/batch/`. Throws TargetError when the address is none. */
+/** Opens any service that speaks `/batch/`. Throws TargetError if the address is invalid. */
 export function openHttpTarget(options: HttpTargetOptions): Target {
   const { apiKey, request } = options;
   const { endpoint, origin } = addressOf(options.url);
@@ -67,7 +67,7 @@ export function openHttpTarget(options: HttpTargetOptions): Target {
   };
 }
 
-/** Undefined: there is no key to read with. */
+/** Returns `undefined` without a key to read with. */
 function readerOf({ apiKey, personalApiKey, runId, request }: HttpTargetOptions, origin: string) {
   if (personalApiKey === undefined) return undefined;
   const headers = { accept: 'application/json', authorization: `Bearer ${personalApiKey}` };
@@ -95,7 +95,7 @@ function total(outcomes: readonly BatchOutcome[]): Delivered {
   };
 }
 
-/** An answer that is for good. Throws TargetWaitError. */
+/** Returns a final response. Throws TargetWaitError. */
 async function answered(
   request: HttpRequest,
   url: string,
@@ -107,8 +107,8 @@ async function answered(
     answer = await request({ url, ...what });
   } catch (cause) {
     what.signal.throwIfAborted();
-    if (isForGood(cause)) throw new TargetError(`${place}: ${(cause as Error).message}`, { cause });
-    throw new TargetWaitError(`${place} gives no answer (${networkFault(cause)})`, { cause });
+    if (isFinal(cause)) throw new TargetError(`${place}: ${(cause as Error).message}`, { cause });
+    throw new TargetWaitError(`${place} does not respond (${networkFault(cause)})`, { cause });
   }
   if (!isTransient(answer.status)) return answer;
   const why = detailIn(answer.text);
@@ -116,18 +116,18 @@ async function answered(
   throw new TargetWaitError(message, answer.retryAfterMs > 0 ? { retryAfterMs: answer.retryAfterMs } : {});
 }
 
-/** An address that may not be reached, a request that cannot be sent. */
-function isForGood(error: unknown): boolean {
+/** Returns whether retries cannot help: the address is not allowed, or the request cannot be sent. */
+function isFinal(error: unknown): boolean {
   return error instanceof Error && 'retry' in error && error.retry === false;
 }
 
 function refusal(endpoint: string, { status, text }: Answer): TargetError {
   const detail = detailIn(text) ?? 'no explanation given';
   if (status === 401 || status === 403) {
-    return new TargetError(`${endpoint} does not take the project key (${status}): ${detail}; give the right key`);
+    return new TargetError(`${endpoint} refuses the project key (${status}): ${detail}; give the right key`);
   }
   if (status === 404 || status === 405) {
-    return new TargetError(`${endpoint} takes no events (${status}): ${detail}; correct the address of the target`);
+    return new TargetError(`${endpoint} accepts no events (${status}): ${detail}; correct the address of the target`);
   }
   if (status >= 300 && status < 400) {
     return new TargetError(`${endpoint} answers with a redirect; give the final address of the target`);
@@ -136,22 +136,22 @@ function refusal(endpoint: string, { status, text }: Answer): TargetError {
 }
 
 interface ProbeOptions {
-  /** The address without `/batch/` and without a slash at the end. */
+  /** The address without `/batch/` and without a trailing slash. */
   readonly base: string;
   readonly apiKey: string;
   readonly request: HttpRequest;
-  /** Undefined: there is no personal key. */
+  /** `undefined` without a personal key. */
   readonly reader: TargetReader | undefined;
   /** ms since the epoch. */
   readonly now: () => number;
 }
 
-/** A day on which nobody has events. */
+/** A day without any events. */
 const emptyDay = '1970-01-02';
-/** Addresses tried when this one is wrong. */
+/** Maximum number of addresses to try instead of a wrong one. */
 const basesMax = 5;
 
-/** Of any service that speaks `/batch/`: an empty batch, a question for feature flags, a count of no events. */
+/** Probes any service that speaks `/batch/`: with an empty batch, a request for feature flags, a count of no events. */
 function probeHttpTarget(options: ProbeOptions): TargetProbe {
   return {
     endpoint: (signal) => probeEndpoint(options, signal),
@@ -179,7 +179,7 @@ async function probeEndpoint(options: ProbeOptions, signal: AbortSignal): Promis
   return url === undefined ? { ...clock, kind: 'foreign', status } : { ...clock, kind: 'elsewhere', url };
 }
 
-/** A batch without events; whoever takes batches refuses it, or takes nothing. Plain, so that any service can read it. */
+/** Sends a batch without events, which services that accept batches refuse or ignore. Plain, so that any service can read it. */
 function postEmpty(
   { apiKey, request }: ProbeOptions,
   base: string,
@@ -192,8 +192,8 @@ function postEmpty(
 }
 
 /**
- * Whether the answer to an empty batch is that of a service which knows batches: JSON where it went well (a web page answers
- * with HTML), a refusal of the key, or a refusal that a path which surely does not exist does not get as well.
+ * Returns whether the response to an empty batch is that of a service that accepts batches: JSON on success (web pages respond with
+ * HTML), a refusal of the key, or a refusal that a path that surely does not exist does not get.
  */
 async function takesBatches(
   options: ProbeOptions,
@@ -209,7 +209,7 @@ async function takesBatches(
   return control.status !== status;
 }
 
-/** The same address with less of a path, if batches are taken there. */
+/** Finds a shorter path of the same address at which batches are accepted. */
 async function otherBase(options: ProbeOptions, signal: AbortSignal): Promise<string | undefined> {
   const { origin, pathname } = new URL(options.base);
   const steps = pathname.split('/').filter((step) => step !== '');
@@ -219,7 +219,7 @@ async function otherBase(options: ProbeOptions, signal: AbortSignal): Promise<st
       try {
         return await takesBatches(options, base, await postEmpty(options, base, signal), signal);
       } catch {
-        // No answer is no better address; that the time is over says the caller.
+        // Without a response the address is no better; the caller reports an expired time limit.
         return false;
       }
     }),
@@ -228,7 +228,7 @@ async function otherBase(options: ProbeOptions, signal: AbortSignal): Promise<st
   return bases.find((_, index) => taken[index] === true);
 }
 
-/** The request that clients begin with: a service that knows feature flags refuses it for a key that it does not know. */
+/** Sends the first request of clients: a service with feature flags refuses it for an unknown key. */
 async function probeProjectKey({ base, apiKey, request }: ProbeOptions, signal: AbortSignal): Promise<KeyFacts> {
   const body = Buffer.from(JSON.stringify({ token: apiKey, distinct_id: 'millrace-preflight', disable_flags: true }));
   let answer: Answer;
@@ -240,9 +240,11 @@ async function probeProjectKey({ base, apiKey, request }: ProbeOptions, signal: 
     return { kind: 'unclear', detail: networkFault(error) };
   }
   const detail = detailIn(answer.text);
-  const said = detail === undefined ? {} : { detail };
+  const explanation = detail === undefined ? {} : { detail };
   if (answer.status === 200 && objectIn(answer.text) !== undefined) return { kind: 'known' };
-  return answer.status === 401 || answer.status === 403 ? { kind: 'unknown', ...said } : { kind: 'unclear', ...said };
+  return answer.status === 401 || answer.status === 403
+    ? { kind: 'unknown', ...explanation }
+    : { kind: 'unclear', ...explanation };
 }
 
 async function probeReader(reader: TargetReader | undefined, signal: AbortSignal): Promise<ReaderFacts> {

@@ -4,7 +4,7 @@ import type { BatchEvents } from './send-batch.ts';
 
 const newline = 0x0a;
 
-/** The lines of a batch as events of a JSON array, without parsing them. */
+/** Returns the lines of a batch as events of a JSON array, without parsing them. */
 export function batchEvents({ lines, events }: LoadBatch): BatchEvents {
   let starts: readonly number[] | undefined;
   return {
@@ -17,14 +17,14 @@ export function batchEvents({ lines, events }: LoadBatch): BatchEvents {
   };
 }
 
-/** A copy with a comma for each newline: JSON on one line has no newline inside. */
+/** Copies lines with a comma for each newline; JSON on one line contains no newline. */
 export function withCommas(lines: Uint8Array): Buffer<ArrayBuffer> {
   const copy = Buffer.from(lines);
   commasForNewlines(copy);
   return copy;
 }
 
-/** Line `index` as text. */
+/** Returns the lines as texts. */
 export function splitLines(lines: Buffer): string[] {
   return lines.length === 0 ? [] : lines.toString('utf8').split('\n');
 }

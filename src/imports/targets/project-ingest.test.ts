@@ -80,8 +80,8 @@ async function setUp(mode: 'optional' | 'required', historicalTotal = 0): Promis
 
 const body = zstdCompressSync(Buffer.from('{}'));
 
-describe('the way of an import into its project', () => {
-  it('leads into the historical lane', async () => {
+describe('the ingest of an import into its project', () => {
+  it('uses the historical lane', async () => {
     const { ingest, taken } = await setUp('optional');
     expect(await ingest.accept(body, 50_000)).toEqual({ kind: 'accepted' });
     expect(taken).toMatchObject([
@@ -89,7 +89,7 @@ describe('the way of an import into its project', () => {
     ]);
   });
 
-  it('waits while the lane is full, and that costs nothing of the agreement', async () => {
+  it('waits while the lane is full, which does not count against the agreement', async () => {
     const test = await setUp('required');
     test.full = true;
     for (let n = 0; n < 3; n += 1) {
@@ -109,7 +109,7 @@ describe('the way of an import into its project', () => {
     expect(await test.ingest.accept(body, 1000)).toEqual({ kind: 'accepted' });
   });
 
-  it('goes slowly without an agreement and says how to file one; filed, it says what it waits for', async () => {
+  it('is slow without an agreement and says how to file one; once filed, it says what it waits for', async () => {
     const test = await setUp('required');
     expect(await test.ingest.accept(body, 10_000)).toEqual({ kind: 'accepted' });
     const slow = await test.ingest.accept(body, 1000);
@@ -123,7 +123,7 @@ describe('the way of an import into its project', () => {
     expect(await test.ingest.accept(body, 1000)).toEqual({ kind: 'accepted' });
   });
 
-  it('ends beyond what is free when no agreement is filed, and waits minutes for one that is', async () => {
+  it('is refused beyond the free events without a filed agreement, and waits minutes for a filed one', async () => {
     const test = await setUp('required', freeEventsInAll);
     const refused = await test.ingest.accept(body, 1);
     expect(refused).toMatchObject({
@@ -135,7 +135,7 @@ describe('the way of an import into its project', () => {
     expect(test.taken).toEqual([]);
   });
 
-  it('asks the agreement alone of events whose rows come another way, with the same answers', async () => {
+  it('counts events whose rows are attached against the agreement, with the same results', async () => {
     const test = await setUp('required');
     await test.set('approved');
     expect(await test.ingest.admit(5000)).toEqual({ kind: 'accepted' });
@@ -150,7 +150,7 @@ describe('the way of an import into its project', () => {
     expect(await beyond.ingest.admit(1)).toMatchObject({ kind: 'wait', retryAfterMs: 120_000 });
   });
 
-  it('takes facts whatever the agreement says, marked so that they get no rows, and waits while the lane is full', async () => {
+  it('accepts facts regardless of the agreement, marked so that they get no rows, and waits while the lane is full', async () => {
     const test = await setUp('required', freeEventsInAll);
     expect(await test.ingest.acceptFacts('groups', body, 7)).toEqual({ kind: 'accepted' });
     expect(test.taken).toMatchObject([

@@ -5,31 +5,31 @@ import { ApiError } from '../../wire/contract/errors.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 
 /**
- * The way into the historical lane of one project, held to its agreement. Answers are plain values, because the one who asks
- * may be in another thread.
+ * Ingest into the historical lane of one project, limited by its agreement. Results are plain values, because the caller may be in
+ * another thread.
  */
 export interface ProjectIngest {
-  /** `body`: `events` events as `zstd-ndjson` (see BodyEncoding). Resolves once they are durable, or with why they cannot be taken now. */
+  /** `body` holds `events` events as `zstd-ndjson` (see BodyEncoding). Resolves once they are durable, or with why they cannot be accepted now. */
   accept(body: Uint8Array, events: number): Promise<IngestResult>;
-  /** Asks the agreement alone, of events whose rows get into the event store another way. */
+  /** Counts events against the agreement whose rows reach the event store another way. */
   admit(events: number): Promise<IngestResult>;
-  /** As `accept`, of facts: what events whose rows are stored say of persons, or of groups. The agreement counts the events, not these. */
+  /** Accepts facts: what events with stored rows contain about persons or groups. The agreement counts the events, not these. */
   acceptFacts(of: 'persons' | 'groups', body: Uint8Array, facts: number): Promise<IngestResult>;
 }
 
 export type IngestResult =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'wait'; readonly reason: string; readonly retryAfterMs: number }
-  /** Nothing but a person helps. */
+  /** Only a user can help. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 export interface ProjectIngestDeps {
   readonly projectId: number;
-  /** Names the run in the log's records. */
+  /** Names the run in the records of the log. */
   readonly runId: string;
   readonly ingest: Ingest;
   readonly agreements: Agreements;
-  /** Whether an agreement of the project waits for its decision. */
+  /** Returns whether an agreement of the project waits for its decision. */
   readonly isFiled: (projectId: number) => Promise<boolean>;
   readonly clock: Clock;
 }
@@ -49,7 +49,7 @@ export function createProjectIngest(deps: ProjectIngestDeps): ProjectIngest {
       return waitFor(asApiError(error));
     }
   };
-  /** Undo, or why not. */
+  /** Returns a function to undo the count, or why the events are not admitted. */
   const admit = async (events: number): Promise<(() => void) | IngestResult> => {
     try {
       return await agreements.admit(projectId, events);
@@ -97,7 +97,7 @@ function asApiError(error: unknown): ApiError {
   throw error;
 }
 
-/** Whether an agreement of the project is filed and undecided. */
+/** Returns whether an agreement of the project is filed and undecided. */
 export async function hasFiledAgreement(db: Queries, projectId: number): Promise<boolean> {
   const row = await db
     .selectFrom('historical_migrations')

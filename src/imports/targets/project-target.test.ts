@@ -20,13 +20,13 @@ const { signal } = new AbortController();
 
 interface Opened {
   readonly tables: TableTarget;
-  readonly asked: (readonly [way: string, ...given: unknown[]])[];
+  readonly calls: (readonly [method: string, ...given: unknown[]])[];
 }
 
 function open(answer: IngestResult, more: Partial<ProjectTargetOptions> = {}): Opened {
-  const asked: [string, ...unknown[]][] = [];
-  const noted = async (...ask: [string, ...unknown[]]): Promise<IngestResult> => {
-    asked.push(ask);
+  const calls: [string, ...unknown[]][] = [];
+  const record = async (...call: [string, ...unknown[]]): Promise<IngestResult> => {
+    calls.push(call);
     return answer;
   };
   const { tables } = openProjectTarget({
@@ -36,20 +36,20 @@ function open(answer: IngestResult, more: Partial<ProjectTargetOptions> = {}): O
     turns: createAttachTurns(),
     drained: async () => {},
     ingest: {
-      accept: (body, events) => noted('accept', body, events),
-      admit: (events) => noted('admit', events),
-      acceptFacts: (of, body, facts) => noted('acceptFacts', of, zstdDecompressSync(body).toString(), facts),
+      accept: (body, events) => record('accept', body, events),
+      admit: (events) => record('admit', events),
+      acceptFacts: (of, body, facts) => record('acceptFacts', of, zstdDecompressSync(body).toString(), facts),
     },
     ...more,
   });
   if (tables === undefined) throw new Error('expected a project to take tables');
-  return { tables, asked };
+  return { tables, calls };
 }
 
 const facts = { day: '2024-03-01', lines: Buffer.from('{"uuid":"u"}'), events: 1 };
 
-describe('the table of a run on its way into its project', () => {
-  it('is not taken while plugins of the project change events or are told of them', async () => {
+describe('the table of a run whose target is its project', () => {
+  it('is not attached while plugins of the project change or receive events', async () => {
     let isWatched = true;
     const { tables } = open({ kind: 'accepted' }, { isWatched: async () => isWatched });
     expect(await tables.isOpen(signal)).toBe(false);
@@ -57,7 +57,7 @@ describe('the table of a run on its way into its project', () => {
     expect(await tables.isOpen(signal)).toBe(true);
   });
 
-  it('adds the rows of a month to the events, once however often it is asked to', async () => {
+  it('adds the rows of a month to the events once, however often it is attached', async () => {
     const { tables } = open({ kind: 'accepted' });
     await chdb.store.runTables.create(run);
     await insertSegment(chdb.store, run, 'one', [runRow(run, 1), runRow(run, 2)]);
@@ -65,7 +65,7 @@ describe('the table of a run on its way into its project', () => {
     expect(await countsOf(chdb.store, run, 'shown')).toMatchObject([{ day: '2024-03-01', event: 'seen', count: 2 }]);
   });
 
-  it('leaves a month to be sent in which others have stored events that count as received later', async () => {
+  it('sends a month instead if others have stored events in it that count as received later', async () => {
     const own = { projectId: 8, runId: 'run-1' };
     const { tables } = open({ kind: 'accepted' }, own);
     await chdb.store.runTables.create(own);
@@ -81,7 +81,7 @@ describe('the table of a run on its way into its project', () => {
     expect(await tables.attach(202403, signal)).toBe(false);
   });
 
-  it('waits for an event store that is away', async () => {
+  it('waits for an unavailable event store', async () => {
     const attach = async (): Promise<void> => {
       throw new StoreUnavailableError('down');
     };
@@ -89,11 +89,11 @@ describe('the table of a run on its way into its project', () => {
     await expect(open({ kind: 'accepted' }, { store }).tables.attach(202403, signal)).rejects.toThrow(TargetWaitError);
   });
 
-  it('asks the agreement for the events, and hands facts on without it', async () => {
-    const { tables, asked } = open({ kind: 'accepted' });
+  it('counts events against the agreement, and passes facts without it', async () => {
+    const { tables, calls } = open({ kind: 'accepted' });
     await tables.admit(1000, signal);
     await tables.deliverFacts('persons', facts, signal);
-    expect(asked).toEqual([
+    expect(calls).toEqual([
       ['admit', 1000],
       ['acceptFacts', 'persons', '{"uuid":"u"}', 1],
     ]);
@@ -108,22 +108,22 @@ describe('the table of a run on its way into its project', () => {
       { kind: 'refused', reason: 'no agreement' },
       { name: 'TargetError', message: 'no agreement' },
     ],
-  ])('waits, or ends, as the door says: %j', async (answer, error) => {
+  ])('waits, or fails, as the ingest decides: %j', async (answer, error) => {
     const { tables } = open(answer);
     await expect(tables.admit(1, signal)).rejects.toMatchObject(error);
     await expect(tables.deliverFacts('persons', facts, signal)).rejects.toMatchObject(error);
   });
 
   it('does nothing once the run is stopped', async () => {
-    const { tables, asked } = open({ kind: 'accepted' });
+    const { tables, calls } = open({ kind: 'accepted' });
     const stopped = AbortSignal.abort(new TargetError('stopped'));
-    const ways = [
+    const methods = [
       () => tables.isOpen(stopped),
       () => tables.admit(1, stopped),
       () => tables.attach(202403, stopped),
       () => tables.deliverFacts('persons', facts, stopped),
     ];
-    for (const way of ways) await expect(way()).rejects.toThrow('stopped');
-    expect(asked).toEqual([]);
+    for (const method of methods) await expect(method()).rejects.toThrow('stopped');
+    expect(calls).toEqual([]);
   });
 });

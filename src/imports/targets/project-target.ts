@@ -33,9 +33,9 @@ export interface ProjectTargetOptions {
   readonly runId: string;
   readonly ingest: ProjectIngest;
   readonly store: RunStore;
-  /** Whether plugins of the project change events, or are told of them, on their way to their rows. */
+  /** Returns whether plugins of the project change or receive events before they are stored. */
   readonly isWatched: () => Promise<boolean>;
-  /** Those of the process. */
+  /** The turns of this process. */
   readonly turns: AttachTurns;
   /** Resolves when everything that is in the historical lane now is in the event store. */
   readonly drained: (signal: AbortSignal) => Promise<void>;
@@ -43,7 +43,7 @@ export interface ProjectTargetOptions {
 
 const identitiesPerPage = 10_000;
 
-/** The service's own project: through the door into the historical lane, as fast as the agreement allows. */
+/** Opens the service's own project: through its ingest into the historical lane, as fast as the agreement allows. */
 export function openProjectTarget(options: ProjectTargetOptions): Target {
   const { projectId, runId, ingest, store, isWatched, turns, drained } = options;
   return {
@@ -91,15 +91,15 @@ function expectAccepted(answer: IngestResult): void {
   if (answer.kind === 'wait') throw new TargetWaitError(answer.reason, { retryAfterMs: answer.retryAfterMs });
 }
 
-/** In memory of its own, which moves to the thread of the door. */
+/** Compresses into separate memory, which is transferred to the thread of the ingest. */
 function packedOf({ lines }: Pick<LoadBatch, 'lines'>): Uint8Array {
   const bytes = zstdCompressSync(lines, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
-  const own = Buffer.allocUnsafeSlow(bytes.length);
-  own.set(bytes);
-  return own;
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  copy.set(bytes);
+  return copy;
 }
 
-/** Uuids of which every event in the batch is stored. */
+/** Returns uuids of which every event in the batch is stored. */
 async function storedUuids(store: EventStore, projectId: number, batch: LoadBatch): Promise<ReadonlySet<string>> {
   const identities = splitLines(batch.lines).map(identityOf);
   const stored = await readStore(() => storedOnDay(store, projectId, batch.day, identities));
@@ -108,7 +108,7 @@ async function storedUuids(store: EventStore, projectId: number, batch: LoadBatc
 }
 
 function identityOf(line: string): { uuid: string; event: string; distinctId: string } {
-  // What the check wrote: an event with these three texts.
+  // The check wrote these three texts into every event.
   const { uuid, event, distinct_id: distinctId } = JSON.parse(line) as Readonly<Record<string, unknown>>;
   return { uuid: String(uuid).toLowerCase(), event: String(event), distinctId: storedId(String(distinctId)) };
 }

@@ -2,7 +2,7 @@ import { StoreUnavailableError } from '../../stores/events/eventstore.ts';
 import type { IdentityKey, IdentityPage } from '../../stores/events/import-reads.ts';
 import { TargetWaitError } from '../target.ts';
 
-/** Work on the event store. Throws TargetWaitError while it is busy or away. */
+/** Reads from the event store. Throws TargetWaitError while it is unavailable. */
 export async function readStore<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -14,7 +14,7 @@ export async function readStore<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Page after page, each read from where the one before ended. */
+/** Reads page after page, each from the end of the previous one. */
 export async function* readStorePages<Event>(
   read: (after: IdentityKey | undefined) => Promise<IdentityPage<Event>>,
   signal: AbortSignal,

@@ -4,20 +4,20 @@ import { codeIn, detailIn, listedRejections, rejectionsIn, type Answer, type Bat
 
 const compress = promisify(gzip);
 
-/** The events of one batch, in whatever form the caller keeps them. */
+/** The events of one batch, in any form. */
 export interface BatchEvents {
   readonly count: number;
-  /** Events [from, to) as JSON, commas between them. */
+  /** Returns events [from, to) as JSON, separated by commas. */
   json(from: number, to: number): Uint8Array | string;
 }
 
-/** What became of some of the events; indexes count from the start of the whole batch. */
+/** The outcome of some of the events; indexes count from the start of the whole batch. */
 export interface BatchOutcome {
   readonly accepted: number;
   readonly rejected: readonly BatchRejection[];
 }
 
-/** The service refuses the request as such; no event of the batch is at fault. */
+/** The service refuses the request as such; no event of the batch caused it. */
 export class BatchRefusedError extends Error {
   override name = 'BatchRefusedError';
   readonly answer: Answer;
@@ -31,25 +31,25 @@ export class BatchRefusedError extends Error {
 export interface BatchSenderOptions {
   readonly projectKey: string;
   readonly historical: boolean;
-  /** Sends a gzipped body; resolves with an answer that is for good: no 408, 429, 5xx. */
+  /** Sends a gzipped body; resolves with a final response, not 408, 429 or 5xx. */
   readonly request: (body: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Answer>;
 }
 
-/** Sends a batch; `report` hears of every part of it as soon as that part is answered. */
+/** Sends a batch; `report` receives the outcome of each part as soon as it is known. */
 export type SendBatch = (
   events: BatchEvents,
   report: (outcome: BatchOutcome) => void,
   signal: AbortSignal,
 ) => Promise<void>;
 
-/** When nothing has been accepted, this many refused events say that the fault is not theirs. */
+/** If nothing has been accepted, this many refused events show that the events are not the cause. */
 const hopelessRejections = 100;
 
 /**
- * - 2xx: accepted, less what the answer lists as rejected
+ * - 2xx: accepted, except what the response lists as rejected
  * - 400 and 413 that list every event: these are rejected, each for its own reason
- * - other 413: both halves apart; a single event is rejected
- * - other 400: a service that refuses whole batches is asked for both halves, until the bad events stand alone
+ * - other 413: both halves are sent separately; a single event is rejected
+ * - other 400: a service that refuses whole batches gets both halves, until invalid events are alone
  * - anything else: BatchRefusedError
  */
 export function createBatchSender({ projectKey, historical, request }: BatchSenderOptions): SendBatch {

@@ -15,16 +15,16 @@ import type { Runner } from './runner.ts';
 
 export interface BuiltInRunnerDeps extends Omit<TransformationHost, 'storage' | 'cache'> {
   readonly plugin: TransformationPlugin;
-  /** Defaults filled in. */
+  /** With defaults. */
   readonly settings: SettingValues;
-  /** Takes secrets out of a text. */
+  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
 }
 
-/** A transformation of this program for one piece. Throws TransformError. */
+/** Opens a built-in transformation for one segment. Throws TransformError. */
 export function openBuiltInRunner({ plugin, settings, mask, ...host }: BuiltInRunnerDeps): Runner {
   const { services, refused } = importServices(host.now);
-  const transform = made(plugin, settings, mask, { ...host, storage: services.storage, cache: emptyCache(host.now) });
+  const transform = create(plugin, settings, mask, { ...host, storage: services.storage, cache: emptyCache(host.now) });
   return {
     refused,
     run: async (events) => {
@@ -36,7 +36,7 @@ export function openBuiltInRunner({ plugin, settings, mask, ...host }: BuiltInRu
   };
 }
 
-function made(
+function create(
   plugin: TransformationPlugin,
   settings: SettingValues,
   mask: (text: string) => string,

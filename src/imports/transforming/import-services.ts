@@ -4,16 +4,16 @@ import type { InstanceServices } from '../../plugins/sandbox/sandbox.ts';
 
 const cacheBytesMax = 16 * 1024 * 1024;
 
-/** What the code of a transform gets of a service, made anew for every piece of records. */
+/** What a transform can use of the service, created for every segment of records. */
 export interface ImportServices {
   readonly services: InstanceServices;
-  /** What it asked for and did not get, by the names under which plugins know it. */
+  /** What it requested but did not get, by the names that plugins use. */
   readonly refused: ReadonlySet<string>;
 }
 
 /**
- * A cache that is empty at first, and nothing that lasts or leaves: what is stored would make the events of a piece depend on
- * those before it, and differ when a piece is done again; what is sent would be counted, verified and taken back by nobody.
+ * Provides an empty cache, and nothing persistent or external: stored values would make the events of a segment depend on those before it,
+ * and differ when a segment is repeated; nothing would count, verify or undo what is sent.
  */
 export function importServices(now: () => number): ImportServices {
   const refused = new Set<string>();
@@ -22,7 +22,7 @@ export function importServices(now: () => number): ImportServices {
     throw new Error(`${name}: an import has none; ${advice}`);
   };
   const storageOf = (name: string) => async (): Promise<never> =>
-    refuse(`storage.${name}`, 'what becomes of an event has to follow from the event alone');
+    refuse(`storage.${name}`, 'its outcome for an event must depend on the event alone');
   const storage: PluginStorage = {
     get: storageOf('get'),
     getMany: storageOf('getMany'),
@@ -33,8 +33,8 @@ export function importServices(now: () => number): ImportServices {
   const services: InstanceServices = {
     storage,
     cache: emptyCache(now),
-    capture: async () => refuse('posthog.capture', 'events beside those of the run would be counted by nobody'),
-    enqueueJob: async () => refuse('jobs', 'nothing is to happen after the import'),
+    capture: async () => refuse('posthog.capture', 'nothing would count events in addition to those of the run'),
+    enqueueJob: async () => refuse('jobs', 'nothing must happen after the import'),
     api: async () => refuse('posthog.api', 'read what is needed from a file of the settings'),
     log: () => {},
     metric: () => {},

@@ -35,21 +35,21 @@ async function run(
   return { outcomes, refused: opened.refused };
 }
 
-describe('a transformation of this program as the transform of an import', () => {
-  it('geoip works, although every imported event bears the mark that keeps it from the target', async () => {
+describe('a built-in transformation as the transform of an import', () => {
+  it('geoip works, although every imported event has the mark that excludes it from the target', async () => {
     const marked = { $ip: '198.51.100.7', $geoip_disable: true, $import_source: 'x' };
     const { outcomes } = await run('geoip', [eventOf('seen', marked)]);
     expect(outcomes).toMatchObject([{ kind: 'kept', event: { properties: { $geoip_country_code: 'CH', ...marked } } }]);
   });
 
-  it('an event that it leaves alone is the very same, its time as the source wrote it', async () => {
+  it('an unchanged event stays identical, with its time as the source wrote it', async () => {
     const event = eventOf('kept', { n: 1, $geoip_disable: true });
     const { outcomes } = await run('drop-events', [eventOf('test'), event], { settings: { events: 'test' } });
     expect(outcomes).toEqual([{ kind: 'dropped' }, { kind: 'kept', event }]);
     expect(outcomes[1]).toHaveProperty('event.timestamp', '2024-01-02 03:04:05');
   });
 
-  it('what has to remember events is refused by name', async () => {
+  it('a transformation that needs to remember events is refused by name', async () => {
     const { outcomes, refused } = await run('first-time-events', [eventOf('seen')], { settings: { events: 'seen' } });
     expect(outcomes).toMatchObject([{ kind: 'failed', code: 'transform_failed' }]);
     expect([...refused]).toEqual([expect.stringMatching(/^storage\./)]);

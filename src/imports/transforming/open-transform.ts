@@ -16,7 +16,7 @@ import { openBuiltInRunner } from './built-in-runner.ts';
 import { openSandboxRunner } from './sandbox-runner.ts';
 import type { Runner } from './runner.ts';
 
-/** What code of either kind runs with. */
+/** Services that code of either kind uses. */
 export interface TransformPlace {
   readonly sandbox: Pick<Sandbox, 'open'>;
   readonly fetch: OutboundFetch;
@@ -25,18 +25,18 @@ export interface TransformPlace {
   readonly now: () => number;
 }
 
-/** A plugin with the settings that it is to have. */
+/** A plugin with its settings. */
 export interface TransformSubject {
-  /** A program for the sandbox, or a transformation of this program. */
+  /** A program for the sandbox, or a built-in transformation. */
   readonly code: SandboxProgram | TransformationPlugin;
   readonly fields: readonly PluginField[];
   readonly settings: SettingValues;
   readonly attachments: ReadonlyMap<string, Attachment>;
-  /** 0: it has no config. */
+  /** 0 without a config. */
   readonly configId: number;
 }
 
-/** Throws TransformError, when a setting is missing. */
+/** Throws TransformError if a setting is missing. */
 export function openTransform(place: TransformPlace, subject: TransformSubject, options: TransformAbout): Transform {
   const { code, fields, attachments, configId } = subject;
   const missing = missingRequired(fields, subject.settings, new Set(attachments.keys()));
@@ -70,12 +70,12 @@ export function openTransform(place: TransformPlace, subject: TransformSubject, 
 interface TransformDeps extends TransformAbout {
   /** Sets the code up. Throws TransformError. */
   readonly openRunner: () => Promise<Runner>;
-  /** Takes secrets out of a text. */
+  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
 }
 
 export function createTransform({ name, projectId, receivedAt, openRunner, mask }: TransformDeps): Transform {
-  const told = (outcome: EventOutcome): CodeOutcome =>
+  const toCodeOutcome = (outcome: EventOutcome): CodeOutcome =>
     outcome.kind === 'failed'
       ? { kind: 'failed', code: faultOf(outcome.error), reason: mask(describe(outcome.error)) }
       : outcome;
@@ -87,7 +87,8 @@ export function createTransform({ name, projectId, receivedAt, openRunner, mask 
       const runner = await openRunner();
       return {
         refused: runner.refused,
-        run: async (events) => (await runner.run(events.map((event) => ({ ...event, markers: null })))).map(told),
+        run: async (events) =>
+          (await runner.run(events.map((event) => ({ ...event, markers: null })))).map(toCodeOutcome),
         close: () => runner.close(),
       };
     },

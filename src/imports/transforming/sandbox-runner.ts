@@ -17,21 +17,21 @@ export interface SandboxRunnerDeps {
   readonly name: string;
   readonly configId: number;
   readonly projectId: number;
-  /** Defaults filled in. */
+  /** With defaults. */
   readonly settings: SettingValues;
   readonly attachments: ReadonlyMap<string, Attachment>;
   /** ms since the epoch. */
   readonly now: () => number;
-  /** Takes secrets out of a text. */
+  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
 }
 
-/** Events in a row that used up their time or brought their process down, after which the rest of the run would fare no better. */
+/** After this many events in a row that used up their time or crashed their process, the rest of the run would not succeed either. */
 const wastedInRowMax = 20;
-/** After so many the sandbox does not try the rest of what it was given. */
+/** After this many the sandbox does not try the remaining events of a batch. */
 const triedInRow = 3;
 
-/** An isolate of its own for one piece. Throws TransformError. */
+/** Opens a separate isolate for one segment. Throws TransformError. */
 export async function openSandboxRunner(deps: SandboxRunnerDeps): Promise<Runner> {
   const { sandbox, program, name, configId, projectId, settings, attachments, mask } = deps;
   const { services, refused } = importServices(deps.now);
@@ -63,7 +63,7 @@ async function opened(
   }
 }
 
-/** Every event is tried, whatever became of those before it: whether it is taken must not depend on what stands beside it. */
+/** Tries every event regardless of earlier outcomes: whether an event is accepted must not depend on others in its batch. */
 function createTrier(instance: SandboxInstance, name: string): Runner['run'] {
   let inRow = 0;
   return async (events) => {
@@ -90,12 +90,12 @@ function wastedAtEnd(outcomes: readonly EventOutcome[]): number {
 
 function isWasted(outcome: EventOutcome): boolean {
   if (outcome.kind !== 'failed') return false;
-  // Whoever closes the sandbox stops the run: nothing is wrong with the event.
+  // Closing the sandbox stops the run; the event is not at fault.
   if (outcome.error.kind === 'aborted') throw new TransformError(outcome.error.message, { retry: true });
   return wasting.has(outcome.error.kind);
 }
 
 function stuck(name: string, events: number, last: EventOutcome | undefined): TransformError {
-  const why = last?.kind === 'failed' ? last.error.message : 'it gave no results';
+  const why = last?.kind === 'failed' ? last.error.message : 'it returned no results';
   return new TransformError(`the transform "${name}" was stopped at ${events} events in a row: ${why}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Uploaded files that lie in staging, where every process of the service reads them. A file is the pieces in which it came, one
- * object each; the metadata store says which belong to it, so that a piece is there whole or not at all.
+ * Uploaded files in staging, where every process of the service can read them. A file consists of the pieces in which it was uploaded, one
+ * object each; the metadata store records which belong to it, so that a piece is either complete or absent.
  */
 import { isoMicros } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
@@ -10,7 +10,7 @@ import { uploadsPrefix, type Staging } from '../staging.ts';
 
 export interface StagedUpload {
   readonly name: string;
-  /** Another one when the file is replaced. */
+  /** Changes when the file is replaced. */
   readonly uploadId: string;
   readonly bytes: number;
   /** ms since the epoch. */
@@ -27,15 +27,15 @@ export interface StagedUploadsDeps {
   readonly staging: Staging;
 }
 
-/** An upload that takes longer than that has lost its piece. */
+/** An upload that takes longer has failed. */
 const lostAfterMs = 2 * dayMs;
 
-/** Of a piece that begins to come now (ms). */
+/** Returns a key for a piece whose upload begins now (ms). */
 export function newPieceKey(projectId: number, now: number): string {
   return `${uploadsPrefix}${projectId}/${now}-${newId()}`;
 }
 
-/** By name. */
+/** Lists uploads, sorted by name. */
 export async function listUploads(db: Queries, projectId: number): Promise<readonly StagedUpload[]> {
   const rows = await uploadsOf(db, projectId).orderBy('name').execute();
   return rows.map(toUpload);
@@ -46,7 +46,7 @@ export async function findUpload(db: Queries, projectId: number, name: string): 
   return row && toUpload(row);
 }
 
-/** From its first byte to its last. Errors: StagingMissingError, when it is replaced or deleted meanwhile. */
+/** Reads the whole file. Throws StagingMissingError if it is replaced or deleted in the meantime. */
 export async function* readUpload(
   { db, staging }: StagedUploadsDeps,
   { uploadId }: Pick<StagedUpload, 'uploadId'>,
@@ -55,8 +55,8 @@ export async function* readUpload(
 }
 
 /**
- * Makes a piece that is staged a part of the file; at 0 the file begins anew. In the caller's transaction, which has made sure that
- * nobody else writes the file. Returns the keys that belong to nothing any more.
+ * Adds a staged piece to the file; a piece at 0 starts the file over. Runs in the caller's transaction, which excludes other writers of the
+ * file. Returns keys that are no longer used.
  */
 export async function addPiece(
   tx: Queries,
@@ -81,7 +81,7 @@ export async function addPiece(
   return replaced;
 }
 
-/** Returns the keys that belong to nothing any more. */
+/** Returns the keys that are no longer used. */
 export async function forgetUpload(
   tx: Queries,
   projectId: number,
@@ -93,7 +93,7 @@ export async function forgetUpload(
   return keys;
 }
 
-/** In place of a file that has the name. Returns the keys that belong to nothing any more. */
+/** Replaces a file that has the name. Returns keys that are no longer used. */
 export async function renameUpload(
   tx: Queries,
   projectId: number,
@@ -107,7 +107,7 @@ export async function renameUpload(
   return keys;
 }
 
-/** Removes what belongs to no file: pieces of uploads whose process died, and files of deleted projects. `now` in ms. */
+/** Removes pieces that belong to no file: of failed uploads and of deleted projects. `now` in ms. */
 export async function removeLostPieces({ db, staging }: StagedUploadsDeps, now: number): Promise<void> {
   const staged = (await staging.list(uploadsPrefix)).map(({ key }) => key);
   if (staged.length === 0) return;
@@ -116,14 +116,14 @@ export async function removeLostPieces({ db, staging }: StagedUploadsDeps, now: 
   );
   const projects = new Set((await db.selectFrom('projects').select('id').execute()).map(({ id }) => id));
   for (const key of staged) {
-    const { projectId, begunAt } = ofPiece(key);
+    const { projectId, begunAt } = parsePieceKey(key);
     const isLost = !known.has(key) && begunAt < now - lostAfterMs;
     if (isLost || !projects.has(projectId)) await staging.remove(key);
   }
 }
 
-/** Whose piece it is, and when (ms) it began to come. */
-function ofPiece(key: string): { readonly projectId: number; readonly begunAt: number } {
+/** Returns the project of a piece, and when its upload began (ms). */
+function parsePieceKey(key: string): { readonly projectId: number; readonly begunAt: number } {
   const [, projectId, begunAt] = /\/(\d+)\/(\d+)-[^/]+$/.exec(key) ?? [];
   return { projectId: Number(projectId ?? 0), begunAt: Number(begunAt ?? 0) };
 }

@@ -7,23 +7,23 @@ import { SourceError, SourceWaitError, type UploadedFile, type UploadedFiles } f
 import { StagingMissingError } from '../staging.ts';
 import { findUpload, listUploads, readUpload, type StagedUpload, type StagedUploadsDeps } from './staged-uploads.ts';
 
-/** What DuckDB and SQLite keep beside a database until it is folded in. */
-const besides = ['.wal', '-wal'] as const;
-/** So much of the disk stays free. */
+/** Files that DuckDB and SQLite keep next to a database until they are merged into it. */
+const sidecars = ['.wal', '-wal'] as const;
+/** Bytes of the disk that stay free. */
 const reserveBytes = 1024 ** 3;
 
 export interface UploadCopiesOptions {
   readonly projectId: number;
-  /** Where the copies lie; removed by whoever made it. */
+  /** Directory of the copies, which its creator removes. */
   readonly dir: string;
 }
 
 /**
- * Uploaded files that lie in staging, for sources that read files: zip archives, Parquet and databases are read back and forth, so
- * a file is copied to this machine when its first record is asked for.
+ * Copies uploaded files from staging for sources that read files: zip archives, Parquet files and databases need random access, so a file is
+ * copied to this machine when its first record is requested.
  */
 export function createUploadCopies(deps: StagedUploadsDeps, { projectId, dir }: UploadCopiesOptions): UploadedFiles {
-  /** By path; one that is being made is waited for. */
+  /** By path; concurrent requests share one copy. */
   const copies = new Map<string, Promise<string>>();
   return {
     async find(pattern) {
@@ -37,7 +37,7 @@ export function createUploadCopies(deps: StagedUploadsDeps, { projectId, dir }: 
       const upload = await findUpload(deps.db, projectId, name);
       if (upload === undefined) throw new SourceError(`expected a file at upload:${name}, found none`);
       const path = join(dir, `${upload.uploadId}-${upload.bytes}`, name);
-      const copied = copies.get(path) ?? copyWithBesides(deps, projectId, upload, path);
+      const copied = copies.get(path) ?? copyWithSidecars(deps, projectId, upload, path);
       copies.set(path, copied);
       return copied.catch((error: unknown) => {
         copies.delete(path);
@@ -47,15 +47,15 @@ export function createUploadCopies(deps: StagedUploadsDeps, { projectId, dir }: 
   };
 }
 
-async function copyWithBesides(
+async function copyWithSidecars(
   deps: StagedUploadsDeps,
   projectId: number,
   upload: StagedUpload,
   path: string,
 ): Promise<string> {
-  for (const suffix of besides) {
-    const beside = await findUpload(deps.db, projectId, upload.name + suffix);
-    if (beside !== undefined) await copyUpload(deps, beside, path + suffix);
+  for (const suffix of sidecars) {
+    const sidecar = await findUpload(deps.db, projectId, upload.name + suffix);
+    if (sidecar !== undefined) await copyUpload(deps, sidecar, path + suffix);
   }
   return await copyUpload(deps, upload, path);
 }
@@ -80,11 +80,11 @@ async function copyUpload(deps: StagedUploadsDeps, upload: StagedUpload, path: s
 async function waitForRoom({ name, bytes }: StagedUpload, path: string): Promise<void> {
   const { bavail, bsize } = await statfs(dirname(path));
   if (bavail * bsize - reserveBytes >= bytes) return;
-  const message = `expected room on the disk for a copy of upload:${name} (${bytes} bytes), got too little; make room`;
+  const message = `expected room on the disk for a copy of upload:${name} (${bytes} bytes), got too little; free some space`;
   throw new SourceWaitError(message, { unlimited: true });
 }
 
 function toFile({ name, uploadId, bytes, changedAt }: StagedUpload): UploadedFile {
-  // A piece that is added makes it longer, one that begins at 0 another upload.
+  // An added piece changes the size, a piece at 0 the upload id.
   return { name, bytes, identity: `${uploadId}-${bytes}`, modifiedAt: changedAt };
 }

@@ -59,11 +59,11 @@ describe('the schedule of an import app', () => {
     ]);
   });
 
-  it('is refused for a source that cannot choose by time, with what can', async () => {
+  it('is refused for a source that cannot select by time, with what can', async () => {
     const id = await api.config({ paths: 'upload:a.jsonl', format: 'mixpanel' }, 'files');
     const { status, body } = await put(id, hourly);
     expect([status, body['attr']]).toEqual([400, 'plugin_config']);
-    expect(body['detail']).toMatch(/^"Files.*" cannot choose by time: each run would read all of it again/);
+    expect(body['detail']).toMatch(/^"Files.*" cannot select by time: each run would read all of it again/);
   });
 
   it('of an app without runs is a conflict, and of a config that is not there not found', async () => {

@@ -3,7 +3,7 @@ import { constants, createZstdCompress } from 'node:zlib';
 import { freeMemory } from '../../../base/free-memory.ts';
 import { createInterruption } from '../../../base/interruption.ts';
 import type { Segment } from '../../run/leased-run.ts';
-import { linesOfNoRecord, SourceWaitError } from '../../source.ts';
+import { linesWithoutRecord, SourceWaitError } from '../../source.ts';
 import type { Staging } from '../../staging.ts';
 import { addNotes, createNoteSum, noteCountsOf } from '../check/tally/note-tally.ts';
 import type { LineFeed } from './line-feed.ts';
@@ -128,7 +128,7 @@ async function* segmentLines(
     if (lines === undefined) return;
     state.records += lines.count;
     state.rawBytes += lines.bytes.length;
-    const continued = linesOfNoRecord(lines.bytes);
+    const continued = linesWithoutRecord(lines.bytes);
     state.continued += continued;
     onRecords(lines.count - continued);
     yield lines.bytes;

@@ -480,7 +480,7 @@ describe('verifying what another service stored', () => {
     expect(outcomes.map(({ verdict }) => verdict)).toEqual(['unreadable', 'unreadable', 'unreadable']);
     expect(outcomes[0]?.detail).toContain('personal API key');
     expect(outcomes[1]?.detail).toContain('query:read and project:read');
-    expect(outcomes[2]?.detail).toContain('give a key that may read it');
+    expect(outcomes[2]?.detail).toContain('give a key that can read it');
     expect(JSON.stringify(outcomes)).not.toContain('phc_of_nobody');
   });
 

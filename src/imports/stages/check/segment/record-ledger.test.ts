@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { linesOfNoRecord } from '../../../source.ts';
+import { linesWithoutRecord } from '../../../source.ts';
 import { createRecordLedger, disagreements, type SegmentCounts } from './record-ledger.ts';
 
 const agreeing: SegmentCounts = {
@@ -26,13 +26,13 @@ describe('the counts of a segment', () => {
   it('leave out blank lines and those that continue a record, wherever the segment begins and ends', () => {
     const blank = Buffer.from('\n{"a":"\\n"}\n \t\r\n\ufeff\n{}\n{}\n\n7\n ');
     expect(disagreements({ ...agreeing, lines: blank })).toEqual([]);
-    expect(linesOfNoRecord(blank)).toBe(5);
-    expect(linesOfNoRecord(Buffer.from('\v\n'))).toBe(0);
+    expect(linesWithoutRecord(blank)).toBe(5);
+    expect(linesWithoutRecord(Buffer.from('\v\n'))).toBe(0);
     const text = Buffer.from('\f\n{"a":"\f"}\n\f\n\f\n{}\n{}\n\f\n7');
     const without = Buffer.from('{}\n{}\n{}\n7');
     expect(disagreements({ ...agreeing, lines: text })).toEqual([]);
-    expect(linesOfNoRecord(text)).toBe(4);
-    expect(linesOfNoRecord(without)).toBe(0);
+    expect(linesWithoutRecord(text)).toBe(4);
+    expect(linesWithoutRecord(without)).toBe(0);
   });
 
   it('count a line once, however many events it has, and keep how many links it has if it has nothing else', () => {

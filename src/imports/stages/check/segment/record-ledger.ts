@@ -1,4 +1,4 @@
-import { linesOfNoRecord } from '../../../source.ts';
+import { linesWithoutRecord } from '../../../source.ts';
 import type { SegmentTally } from '../tally/segment-tally.ts';
 
 /**
@@ -65,7 +65,7 @@ export interface SegmentCounts {
 export function disagreements({ lines, tally, ledger, written }: SegmentCounts): readonly string[] {
   const { records, converted, skipped, unreadable, events } = tally.counts();
   const pairs: readonly (readonly [what: string, one: number, other: number])[] = [
-    ['records: lines that begin a record and records read', countLines(lines) - linesOfNoRecord(lines), records],
+    ['records: lines that begin a record and records read', countLines(lines) - linesWithoutRecord(lines), records],
     ['records read, and converted + skipped + unreadable', records, converted + skipped + unreadable],
     ['records with events: read and written', converted, ledger.lines],
     ['events: counted and written', events, ledger.events],
