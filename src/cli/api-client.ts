@@ -1,6 +1,7 @@
 import { request as requestHttp } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { networkFault } from '../base/network-fault.ts';
+import { parseExactValues } from '../base/exact-json.ts';
 import { CommandError } from './exit-codes.ts';
 
 export type ApiQuery = Readonly<Record<string, string | undefined>>;
@@ -142,7 +143,7 @@ export function queryString(query: ApiQuery = {}): string {
 function parseAnswer(url: string, { text, header }: ServiceAnswer): unknown {
   if (text === '') return undefined;
   try {
-    return JSON.parse(text);
+    return parseExactValues(text);
   } catch {
     const type = header('content-type') ?? 'no content type';
     throw new CommandError('failed', `expected JSON from ${url}, got ${type}; is this the address of Millrace?`);

@@ -1,3 +1,4 @@
+import { exactNumber } from '../base/exact-json.ts';
 import { Document, Scalar, visit } from 'yaml';
 
 /** A line of white space only. */
@@ -14,7 +15,12 @@ export function writeYaml(document: Document): string {
   return document.toString({ lineWidth: 0 });
 }
 
-/** Writes a JSON value as YAML. */
+/** Writes a JSON value as YAML, numbers with all of their digits. */
 export function yamlOf(value: unknown): string {
-  return writeYaml(new Document(value));
+  return writeYaml(
+    new Document(value, (_, part: unknown) => {
+      const digits = exactNumber(part);
+      return digits === undefined ? part : /^-?\d+$/.test(digits) ? BigInt(digits) : digits;
+    }),
+  );
 }

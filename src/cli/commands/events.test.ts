@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventListQuerySchema } from '../../wire/contract/events.ts';
+import { parseExact } from '../../base/exact-json.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { runCommand, type Finished } from '../../../test/support/command.ts';
 
@@ -42,6 +43,16 @@ const run = (args: string): Promise<Finished> =>
   runCommand(args.split(' '), { env: { MILLRACE_URL: url, MILLRACE_API_KEY: 'phx_key' } });
 
 describe('events list', () => {
+  it('prints every digit of numbers beyond 2^53 in each form', async () => {
+    const properties = { id: parseExact('1234567890123456789'), amount: parseExact('0.12345678901234567891') };
+    answer = () => ({ status: 200, body: { next: null, results: [{ ...event(1), properties }] } });
+    for (const form of ['json', 'ndjson', 'yaml']) {
+      const { stdout } = await run(`events list --output ${form}`);
+      expect(stdout).toMatch(/id"?: ?1234567890123456789\b/);
+      expect(stdout).toContain('0.12345678901234567891');
+    }
+  });
+
   it('reads pages until the limit, and shows no control characters', async () => {
     answer = (query) => {
       const from = Number(query.get('cursor') ?? 0);
