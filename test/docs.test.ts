@@ -52,7 +52,37 @@ describe('the reference matches the program', () => {
   });
 });
 
+/** Messages that the troubleshooting page quotes, as far as they are literal in the sources. */
+const quotedMessages = [
+  'event submitted without an api_key',
+  'Personal API key found in request',
+  'got the key of a project, which is given as --project-key',
+  'records were rejected by the check',
+  'may have other properties than were sent',
+  'finish, cancel or remove other runs, or raise the disk budget',
+  'the disk is full (',
+  '--again starts a new one',
+  'no service can undo import',
+  'choose another with --port or MILLRACE_PORT',
+  'is in use by another process: stop that one, or choose another data directory with --data-dir',
+  'The service is starting.',
+  'The ClickHouse server cannot be reached',
+  'stores that several processes share',
+  'Kafka has not answered for',
+  'Expected a host that is this service, got:',
+  'suspended, events pass unchanged:',
+];
+
 describe('the pages written by hand', () => {
+  it('troubleshooting quotes messages that the program still prints', () => {
+    const page = read('docs/troubleshooting.md').replaceAll(/\s+/g, ' ');
+    const sources = allFiles()
+      .filter((path) => /^src\/.*(?<!\.test)\.ts$/.test(path))
+      .map(read);
+    const joined = sources.map((text) => text.replaceAll(/['`] \+\s+['`]/g, '').replaceAll(/\s+/g, ' ')).join('\n');
+    expect(quotedMessages.filter((message) => !page.includes(message) || !joined.includes(message))).toEqual([]);
+  });
+
   it('there are some', () => {
     expect(pages).toEqual(expect.arrayContaining(['README.md', 'ARCHITECTURE.md', 'docs/guides/first-history.md']));
   });

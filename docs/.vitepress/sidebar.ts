@@ -11,7 +11,10 @@ interface Section {
 
 /** The sections of the sidebar. A page that is in no section fails the build. */
 const sections: readonly Section[] = [
-  { text: 'Start', pages: ['tour', 'concepts', 'guides/first-history', 'guides/client-libraries', 'guides/console'] },
+  {
+    text: 'Start',
+    pages: ['tour', 'concepts', 'guides/first-history', 'guides/client-libraries', 'guides/console', 'troubleshooting'],
+  },
   {
     text: 'Import history',
     pages: [

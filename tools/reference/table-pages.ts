@@ -1,6 +1,6 @@
 import { fileName, flagName } from '../../src/server/config/load.ts';
 import { settingDefinitions, type SettingDefinition, type SettingName } from '../../src/server/config/settings.ts';
-import { apiErrors } from '../../src/wire/contract/errors.ts';
+import { apiErrors, type ApiErrorCode } from '../../src/wire/contract/errors.ts';
 import { scopeObjects } from '../../src/wire/contract/scopes.ts';
 import { ingestionWarnings } from '../../src/wire/contract/warnings.ts';
 import { metricDefinitions } from '../../src/server/telemetry/metrics.ts';
@@ -32,6 +32,19 @@ function typeText({ type, choices = [], min, max }: SettingDefinition): string {
   return type;
 }
 
+/** Headings of the troubleshooting page, by the error that users meet there. */
+const symptoms: Partial<Record<ApiErrorCode, string>> = {
+  parse_error: 'batch-answers-400-413-or-503',
+  not_authenticated: 'batch-answers-401',
+  authentication_failed: 'batch-answers-401',
+  permission_denied: 'the-api-answers-401-or-403-or-a-command-exits-with-4',
+  conflict: 'an-import-is-paused-or-does-not-resume',
+  request_too_large: 'batch-answers-400-413-or-503',
+  invalid_host: '421-invalid_host',
+  throttled: '429-on-the-api',
+  unavailable: 'batch-answers-400-413-or-503',
+};
+
 export function errorsPage(): string {
   const about =
     'Every error of the API has the body `{type, code, detail, attr}`; several field errors add `errors: [{code, detail, ' +
@@ -39,12 +52,13 @@ export function errorsPage(): string {
     'the log. Codes are stable and never used for something else.\n\nWhere capture takes nothing of a request because of ' +
     'its events, `errors` lists these, even a single one, as `{index, code, detail, attr}`. Their codes are those of the ' +
     '[ingestion warnings](warnings.md), as in `rejected` of an answer 200.';
-  const rows = Object.entries(apiErrors).map(([name, { status, type, meaning }]) => [
-    code(name),
-    String(status),
-    code(type),
-    meaning,
-  ]);
+  const codes = Object.keys(apiErrors) as ApiErrorCode[];
+  const rows = codes.map((name) => {
+    const { status, type, meaning } = apiErrors[name];
+    const symptom = symptoms[name];
+    const cure = symptom === undefined ? '' : ` [Cause and cure](../troubleshooting.md#${symptom})`;
+    return [code(name), String(status), code(type), meaning + cure];
+  });
   return page('Errors', about, table(['Code', 'Status', 'Type', 'Meaning'], rows));
 }
 
