@@ -15,7 +15,7 @@ const manifest: Manifest = {
   },
 };
 
-/** As somebody writes it who knows how. */
+/** Builds a crafted manifest with a valid checksum. */
 function forged(changed: object): string {
   const all = { ...manifest, ...changed };
   return JSON.stringify({ manifest: all, sha256: createHash('sha256').update(JSON.stringify(all)).digest('hex') });
@@ -24,20 +24,28 @@ function forged(changed: object): string {
 const link = (path: string, to: string) => ({ path, to });
 
 describe('a manifest', () => {
-  it('is read as it was written', () => {
+  it('is read as written', () => {
     expect(readManifest(manifestText(manifest))).toEqual(manifest);
   });
 
   it.each([
-    ['another byte', manifestText(manifest).replace('b1', 'b2'), 'one with another checksum'],
-    ['half of it', manifestText(manifest).slice(0, 100), 'something other than JSON'],
+    ['a changed byte', manifestText(manifest).replace('b1', 'b2'), 'one with another checksum'],
+    ['half of its text', manifestText(manifest).slice(0, 100), 'something other than JSON'],
     ['a newer format', forged({ format: 2 }), 'a newer Millrace took it'],
-    ['a file above', forged({ files: [{ path: 'log/../../x', bytes: 1, sha256: '' }] }), 'outside of a data directory'],
+    [
+      'a file above the directory',
+      forged({ files: [{ path: 'log/../../x', bytes: 1, sha256: '' }] }),
+      'outside of a data directory',
+    ],
     ['a file elsewhere', forged({ files: [{ path: '/etc/x', bytes: 1, sha256: '' }] }), 'outside of a data directory'],
-    ['a file of no store', forged({ files: [{ path: 'move.json', bytes: 1, sha256: '' }] }), 'outside of a data'],
+    [
+      'a file that belongs to no store',
+      forged({ files: [{ path: 'move.json', bytes: 1, sha256: '' }] }),
+      'outside of a data',
+    ],
     ['a link to elsewhere', forged({ links: [{ path: 'events/data/x', to: '/etc' }] }), 'outside of a data directory'],
     ['a link above', forged({ links: [{ path: 'events/x', to: '../../x' }] }), 'outside of a data directory'],
-    // Each link alone stays inside; together they climb: events/a/b is the data directory, and its `..` is above.
+    // Each link stays inside, but together they lead out: events/a/b is the data directory, and its `..` is above.
     [
       'a link to a link',
       forged({ links: [link('events/a', 'x/y'), link('events/b', 'a')] }),

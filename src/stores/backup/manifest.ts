@@ -126,7 +126,7 @@ export function keyOf(path: string): string {
     const character = String.fromCharCode(byte);
     return /[a-zA-Z0-9_./-]/.test(character) ? character : `=${byte.toString(16).padStart(2, '0')}`;
   });
-  // A name of dots alone is not allowed in a key.
+  // A key must not contain a name of only dots.
   return (
     filesPrefix +
     encoded

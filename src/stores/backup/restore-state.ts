@@ -6,7 +6,7 @@ export function restoreFile(dataDir: string): string {
   return join(dataDir, 'restore.json');
 }
 
-/** Returns why no service may start in this directory; undefined: it may. */
+/** Returns why a service must not start in this directory, or `undefined` if it may. */
 export function restoreProblem(dataDir: string): string | undefined {
   if (!existsSync(restoreFile(dataDir))) return undefined;
   return `expected a data directory in use, got ${dataDir}, which "millrace restore" has begun to fill; run the same restore again to the end`;

@@ -32,7 +32,7 @@ const quickMs = 300;
  * write to the metadata store. So while no process writes metadata:
  *
  * - every range up to the cursor is in the event store, and beyond it only recorded ranges in progress;
- * - the log contains every record beyond the cursor: it only drops records behind committed cursors;
+ * - the log contains every record beyond the cursor: it only drops records before committed cursors;
  * - rows of an import run are deleted only after that has been recorded.
  *
  * If the copies of all three stores are taken within that time, a start repairs them as after a crash: a range in progress is read

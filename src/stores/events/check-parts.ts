@@ -72,7 +72,7 @@ export interface PartChecks {
 
 /** Checks each part once, in turns of about `turnBytes`: later damage is found after the next start, or by a backup. */
 export function createPartChecks(store: StoreReader, { turnBytes }: { readonly turnBytes: number }): PartChecks {
-  /** By name and content; undefined: intact. */
+  /** Results by name and content; `undefined` means intact. */
   let checked = new Map<string, DamagedFile | undefined>();
   return {
     async turn() {

@@ -6,7 +6,7 @@ import { createLocalOffset } from '../../base/local-time.ts';
 export interface EventCount {
   /** Start of the interval, µs since the epoch; weeks start on Monday. */
   readonly startMicros: bigint;
-  /** Null: all except the most frequent events together. */
+  /** `null` combines all except the most frequent events. */
   readonly event: string | null;
   readonly historical: boolean;
   readonly count: number;
@@ -46,7 +46,7 @@ export async function countEvents(
   const cells = found === undefined ? await countedAtOnce(store, question, top) : named(found, top);
   if (cells.length > countRowsMax) {
     throw new TooManyCountsError(
-      `The answer would have more than ${countRowsMax} rows; use a longer interval, one event or a shorter time.`,
+      `The response would have more than ${countRowsMax} rows; use a longer interval, one event or a shorter time.`,
     );
   }
   const startOf = intervalStart(interval, timeZone);
@@ -84,7 +84,7 @@ LIMIT ${countRowsMax + 1}`,
   }));
 }
 
-/** Duplicates count here, since this only decides which events are named. */
+/** Selects the most frequent names. Duplicates count, since this only decides which events are named. */
 function mostFrequentSql(where: string): string {
   return `SELECT event FROM events WHERE ${where} GROUP BY event ORDER BY count() DESC, event LIMIT {top:UInt32}`;
 }
@@ -155,7 +155,7 @@ const hour = 3_600_000_000;
 const day = 24 * hour;
 
 const utcMicros = 'toUnixTimestamp64Micro(timestamp)';
-/** Local time of the zone, as if it were UTC. */
+/** Local time of the zone, written as if it were UTC. */
 const localMicros = `(${utcMicros} + toInt64(timezoneOffset(toTimeZone(timestamp, {zone:String}))) * 1000000)`;
 
 /**
@@ -178,7 +178,7 @@ function bucketSql(interval: CountInterval, timeZone: string | undefined): strin
   }
 }
 
-/** The start of a bucket in µs of UTC. */
+/** Returns a function that converts a bucket to its start in µs of UTC. */
 function intervalStart(interval: CountInterval, timeZone: string | undefined): (bucket: string) => bigint {
   const shown = (bucket: string): bigint => (interval === 'month' ? monthStart(Number(bucket)) : BigInt(bucket));
   if (timeZone === undefined || interval === 'hour') return shown;
@@ -189,7 +189,7 @@ function intervalStart(interval: CountInterval, timeZone: string | undefined): (
   };
 }
 
-/** `yyyymm` as a number. */
+/** Converts a month, `yyyymm` as a number, to its start in µs. */
 function monthStart(month: number): bigint {
   const time = new Date(0);
   time.setUTCFullYear(Math.floor(month / 100), (month % 100) - 1, 1);

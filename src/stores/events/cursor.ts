@@ -2,7 +2,7 @@ import type { EventKey } from './reads.ts';
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** For text that this program wrote. */
+/** Checks text that this program wrote, so only one spelling. */
 export function isUuid(text: string): boolean {
   return uuidForm.test(text);
 }

@@ -6,7 +6,7 @@ function part(id: number, firstDay: number, lastDay: number, isMerged = true): S
   return { id, firstDay, lastDay, isMerged, times: {} };
 }
 
-it('days of the same parts are one span, and only those of one merged part need no look for duplicates', () => {
+it('days of the same parts are one span, and only those of a single merged part need no check for duplicates', () => {
   const parts = [part(3, 20, 20, false), part(1, 1, 20), part(2, 18, 22), part(4, 30, 31, false)];
   const shown = daySpans(parts).map((span) => [
     span.firstDay,
@@ -24,7 +24,7 @@ it('days of the same parts are one span, and only those of one merged part need 
   expect(daySpans([])).toEqual([]);
 });
 
-it('a span keeps its key in whatever order its parts come, until one of them changes', () => {
+it('the key of a span does not depend on the order of its parts, and changes when one of them does', () => {
   const keys = (parts: readonly StoredPart[]): string[] => daySpans(parts).map(({ key }) => key);
   expect(keys([part(1, 1, 5), part(2, 3, 9)])).toEqual(keys([part(2, 3, 9), part(1, 1, 5)]));
   expect(keys([part(1, 1, 5), part(2, 3, 9)]).slice(0, 2)).toEqual(keys([part(1, 1, 5), part(2, 3, 7)]).slice(0, 2));

@@ -12,7 +12,7 @@ describe('errors of the engine', () => {
     ['Code: 60. DB::Exception: Table does not exist. (UNKNOWN_TABLE)', true],
     ['expected the engine to read 2 rows from the spool file, it read 0', true],
   ];
-  it.each(inserts)('of an insert, "%.40s" is trouble of the store: %s', (message, unavailable) => {
+  it.each(inserts)('of an insert, "%.40s" is a fault of the store: %s', (message, unavailable) => {
     expect(insertError(message) instanceof StoreUnavailableError).toBe(unavailable);
     expect(insertError(message).message).toContain(message);
   });
@@ -25,11 +25,11 @@ describe('errors of the engine', () => {
     ['Code: 1000, e.code() = 0, HTML Form Exception: Field value too long', false],
     ['something else', false],
   ];
-  it.each(queries)('of a query, "%.40s" is trouble of the store: %s', (message, unavailable) => {
+  it.each(queries)('of a query, "%.40s" is a fault of the store: %s', (message, unavailable) => {
     expect(queryError(message) instanceof StoreUnavailableError).toBe(unavailable);
   });
 
-  it.each([209, 210, 225, 242, 279, 319, 667, 999])('code %i sends the work to another replica', (code) => {
+  it.each([209, 210, 225, 242, 279, 319, 667, 999])('code %i causes a retry at another replica', (code) => {
     const message = `Code: ${code}. DB::Exception: Trouble of this server. (NAME)`;
     expect([insertError(message), queryError(message)]).toEqual([
       expect.any(ServerAwayError),
@@ -37,18 +37,18 @@ describe('errors of the engine', () => {
     ]);
   });
 
-  it('a database that is not there is to be created on every server', () => {
+  it('a missing database must be created on every server', () => {
     const message = 'Code: 81. DB::Exception: Database millrace does not exist. (UNKNOWN_DATABASE)';
     expect(queryError(message).message).toMatch(/does not exist.* Create the database .* on every server/);
   });
 
-  it('a form that the server refuses has a code, too', () => {
+  it('a form that the server refuses has a code as well', () => {
     expect(engineCode('Poco::Exception. Code: 1000, e.code() = 0, HTML Form Exception: Field value too long')).toBe(
       1000,
     );
   });
 
-  it('of a query that the user has no right to is named as such', () => {
+  it('a query without permission is reported as denied', () => {
     const message = 'Code: 497. DB::Exception: reader: Not enough privileges. (ACCESS_DENIED)';
     expect(queryError(message)).toBeInstanceOf(StoreDeniedError);
   });

@@ -22,7 +22,7 @@ const overloadCodes = new Set([
   202, // TOO_MANY_SIMULTANEOUS_QUERIES
   241, // MEMORY_LIMIT_EXCEEDED
   396, // TOO_MANY_ROWS_OR_BYTES
-  341, // UNFINISHED: a delete goes on in the background, a replica of it is away
+  341, // UNFINISHED: a delete continues in the background because a replica is unavailable
   369, // ALL_REPLICAS_ARE_STALE
 ]);
 
@@ -33,7 +33,7 @@ const cutOffCodes = new Set([
   225, // NO_ZOOKEEPER
   242, // TABLE_IS_READ_ONLY
   279, // ALL_CONNECTION_TRIES_FAILED
-  319, // UNKNOWN_STATUS_OF_INSERT: the quorum is unknown; the same token at another replica settles it
+  319, // UNKNOWN_STATUS_OF_INSERT: the quorum is unknown; the same token at another replica resolves it
   667, // NOT_INITIALIZED: the table is still being opened
   999, // KEEPER_EXCEPTION
 ]);
@@ -41,7 +41,7 @@ const cutOffCodes = new Set([
 const accessDenied = 497;
 const unknownDatabase = 81;
 
-/** Returns the code in the engine's messages `Code: 241. DB::Exception: …` and `Code: 1000, e.code() = …`; 0 if there is none. */
+/** Returns the code in the engine's messages `Code: 241. DB::Exception: …` and `Code: 1000, e.code() = …`; otherwise 0. */
 export function engineCode(message: string): number {
   return Number(/\bCode: (\d+)[.,]/.exec(message)?.[1] ?? 0);
 }
@@ -58,7 +58,7 @@ export function queryError(message: string, cause?: unknown): Error {
   if (cutOffCodes.has(code)) return new ServerAwayError(`The event store is cut off: ${message}`, { cause });
   if (code === accessDenied) return new StoreDeniedError(`The event store denied a query: ${message}`, { cause });
   if (code === unknownDatabase) {
-    const advice = 'Create the database that CLICKHOUSE_URL names, of a cluster on every server, and start again.';
+    const advice = 'Create the database named in CLICKHOUSE_URL (on every server of a cluster) and start again.';
     return new Error(`The event store refused a query: ${message} ${advice}`, { cause });
   }
   return overloadCodes.has(code)

@@ -30,7 +30,7 @@ export type QueryParam = string | number | bigint | boolean | readonly string[] 
 
 export interface StoreHealth {
   readonly ok: boolean;
-  /** One sentence that an operator can act on; empty: nothing to do. */
+  /** One sentence that an operator can act on. Empty if nothing is wrong. */
   readonly detail: string;
 }
 

@@ -28,7 +28,7 @@ export interface PropertyFilter {
 export interface EventFilter {
   readonly event?: string | undefined;
   readonly distinctId?: string | undefined;
-  /** Alternatives; empty: no event. */
+  /** Alternatives. An empty list matches no event. */
   readonly distinctIds?: readonly string[] | undefined;
   /** µs since the epoch, inclusive. */
   readonly after?: bigint | undefined;
@@ -88,7 +88,7 @@ export function filterConditions(projectId: number, filter: EventFilter): Condit
   return { sql, params, narrow };
 }
 
-/** From `after` (inclusive) to `before` (exclusive), µs; an open end where one is missing. */
+/** Returns conditions for times from `after` (inclusive) to `before` (exclusive), in µs. Either may be omitted. */
 export function timeConditions(column: 'timestamp' | 'received_at', after?: bigint, before?: bigint): Conditions {
   const sql: string[] = [];
   const params: Record<string, QueryParam> = {};
@@ -103,7 +103,7 @@ export function timeConditions(column: 'timestamp' | 'received_at', after?: bigi
   return { sql, params };
 }
 
-/** Numbers of so many digits or so large an exponent that the engine's JSON functions round them, or find nothing beside them. */
+/** Numbers with so many digits or such a large exponent that the engine's JSON functions round them or fail on the whole object. */
 const longNumber = String.raw`'([:,\\[]\\s*)(-?[\\d.]+(?:[\\d.]{17}|[eE][+]?\\d{3})[\\d.eE+]*)'`;
 const withTexts = String.raw`replaceRegexpAll(properties, ${longNumber}, '\\1"\\2"')`;
 /**

@@ -62,7 +62,7 @@ function checksumOf(rows: readonly Row[]): string {
   return sum.toString(16).padStart(16, '0');
 }
 
-/** Without the mark of the run, which ends the properties, and without their last brace. */
+/** Removes the run's mark at the end of the properties, and their last brace. */
 function crcContentOf(rows: readonly Row[]): string {
   let sum = 0n;
   const crc = BigInt(crc32('{"a":1'));
@@ -75,7 +75,7 @@ function crcContentOf(rows: readonly Row[]): string {
   return sum.toString(16).padStart(16, '0');
 }
 
-/** Without the mark of the run, which ends the properties. */
+/** Removes the run's mark at the end of the properties. */
 function md5ContentOf(rows: readonly Row[]): string {
   let sum = 0n;
   for (const { n } of rows)
@@ -86,11 +86,11 @@ function md5ContentOf(rows: readonly Row[]): string {
   return sum.toString(16).padStart(16, '0');
 }
 
-describe('what an import stored, read back', () => {
+describe('reads of imported events', () => {
   const mine = Array.from({ length: 50 }, (_, n) => ({ n, run: 'run-a' }));
   beforeAll(async () => {
     await store(mine, 'a');
-    // The same events again, as another batch: they count once.
+    // The same events in another batch count once.
     await store(mine.slice(10, 30), 'b');
     await store(
       [
@@ -104,7 +104,7 @@ describe('what an import stored, read back', () => {
     );
   });
 
-  it('counts and sums up the events of one run, some days and a project, each once', async () => {
+  it('counts and sums the events of one run, of some days and of a project, each once', async () => {
     const counts = await importedCounts(chdb.store, 1, { run: 'run-a', from: day, to: day }, 'crc32');
     expect(counts.map(({ event, count }) => [event, count])).toEqual([
       ['left', 1],
@@ -123,7 +123,7 @@ describe('what an import stored, read back', () => {
     ).toEqual([]);
   });
 
-  it('knows the run of an event whose numbers the engine cannot read', async () => {
+  it('finds the run of an event whose numbers the engine cannot read', async () => {
     const run = 'run-huge';
     const properties = `{"a":1e400,"$import_run_id":"${run}"}`;
     await store([{ n: 200, event: 'huge', properties }], 'huge');
@@ -133,7 +133,7 @@ describe('what an import stored, read back', () => {
     expect(events.map(({ runId }) => runId)).toEqual([run]);
   });
 
-  it('lists every event of a name page by page, also those of others', async () => {
+  it('lists every event with a name page by page, including those of other runs', async () => {
     const seen: string[] = [];
     let after: IdentityKey | undefined;
     do {
@@ -146,7 +146,7 @@ describe('what an import stored, read back', () => {
     expect(seen.toSorted()).toEqual(expected.toSorted());
   });
 
-  it('lists the events of a name on every day, page by page, with the day of their identity', async () => {
+  it('lists the events with a name on every day, page by page, with the day of their identity', async () => {
     const seen: string[] = [];
     let after: IdentityKey | undefined;
     do {
@@ -158,7 +158,7 @@ describe('what an import stored, read back', () => {
     expect(seen.toSorted()).toEqual([...onDay, `${uuidOf(104)} 2024-03-02`].toSorted());
   });
 
-  it('lists where events stay when runs are taken back: also those that stand behind a row of such a run', async () => {
+  it('lists where events remain when runs are undone, including those hidden by a row of such a run', async () => {
     const link = { event: 'link', run: 'gone' };
     await store(
       [
@@ -187,9 +187,9 @@ describe('what an import stored, read back', () => {
     expect(seen.toSorted()).toEqual([`${uuidOf(301)} ${day}`, `${uuidOf(302)} ${day}`, `${uuidOf(303)} 2024-03-02`]);
   });
 
-  it('tells which identities are stored already', async () => {
+  it('returns which identities are stored', async () => {
     const known = { uuid: uuidOf(3), event: 'paid', distinctId: 'p-3-é' };
-    const asked = [known, { ...known, uuid: uuidOf(9999) }, { ...known, distinctId: 'somebody else' }];
+    const asked = [known, { ...known, uuid: uuidOf(9999) }, { ...known, distinctId: 'another id' }];
     const stored = await storedOnDay(chdb.store, 1, day, asked);
     expect(asked.map((each) => stored.has(identityKey(each)))).toEqual([true, false, false]);
   });

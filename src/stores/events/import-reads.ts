@@ -69,8 +69,8 @@ function hex(number: string): string {
 const eventsFinal = 'events FINAL';
 
 /**
- * Events of some UTC days (`2024-03-01`, the days of their own time; both ends included) that one run stored, by day and name. `table`:
- * where else than in `events`, as it stands in the query.
+ * Counts the events that one run stored, by day and name, for a range of UTC days (`2024-03-01`, the days of their own time, both
+ * ends included). `table` replaces `events` in the query.
  */
 export async function importedCounts(
   store: StoreReader,

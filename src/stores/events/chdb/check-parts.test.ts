@@ -5,7 +5,7 @@ import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
 import { createPartChecks, findDamage } from '../check-parts.ts';
 import { insertRows, newProject, testRow } from '../../../../test/conformance/event-store/event-store.ts';
 
-/** Real: the embedded engine and the files of its parts, of which this test flips one bit at a time. */
+/** Flips one bit at a time in the part files of a real embedded engine. */
 let chdb: TempChdb;
 let parts: readonly { readonly name: string; readonly path: string }[];
 beforeAll(async () => {
@@ -28,14 +28,14 @@ function flipBit(path: string): Disposable {
   return { [Symbol.dispose]: () => writeFileSync(path, bytes) };
 }
 
-it('a store that is whole has no damage, whatever it holds', async () => {
+it('an intact store has no damage', async () => {
   let bytes = 0;
   expect(await findDamage(chdb.store, (more) => (bytes += more))).toEqual([]);
   expect(parts).toHaveLength(2);
   expect(bytes).toBeGreaterThan(1000);
 });
 
-it('a flipped bit in any file of a part is found, and named with the part', async () => {
+it('a flipped bit in any file of a part is found, and the part is named', async () => {
   const [part, other] = parts;
   if (part === undefined || other === undefined) throw new Error('expected two parts');
   const files = readdirSync(part.path).filter((name) => readFileSync(join(part.path, name)).length > 0);
@@ -45,12 +45,12 @@ it('a flipped bit in any file of a part is found, and named with the part', asyn
     const found = await findDamage(chdb.store);
     if (found.length !== 1 || found[0]?.part !== part.name) missed.push(file);
   }
-  // The engine keeps no checksums of these three, which hold no events; it reads them when it opens the part.
+  // The engine keeps no checksums of these three files without events; it reads them when it opens the part.
   expect(missed).toEqual(['columns_substreams.txt', 'default_compression_codec.txt', 'metadata_version.txt']);
   expect(files).toEqual(expect.arrayContaining(['primary.cidx', 'minmax_day.idx', 'count.txt']));
 });
 
-it('the background check finds it by turns, says so until it is mended, and looks at each part once', async () => {
+it('the background check finds damage in turns, reports it until it is repaired, and checks each part once', async () => {
   const checks = createPartChecks(chdb.store, { turnBytes: 1 });
   const [, last] = parts;
   {

@@ -67,14 +67,14 @@ export function connectChdb(socketPath: string, spoolDir: string, options: Conne
   };
 }
 
-interface Way {
+interface InsertPath {
   readonly link: EngineLink;
   readonly spoolDir: string;
   readonly waitMs: number;
 }
 
 async function insertThroughFile(
-  { link, spoolDir, waitMs }: Way,
+  { link, spoolDir, waitMs }: InsertPath,
   batch: RowBatch,
   token: string,
   into?: RunTableRef,

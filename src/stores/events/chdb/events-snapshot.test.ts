@@ -32,7 +32,7 @@ function filesBelow(dir: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-it('a snapshot of an engine at work opens with what was stored by then, and drops a repetition of it', async () => {
+it('a snapshot of a running engine opens with what was stored, and drops a repeated insert', async () => {
   const project = newProject();
   await insertRows(source.store, 'first', [testRow(project, { keyDay: 10_000 }), testRow(project, { keyDay: 20_000 })]);
   const place = join(root, 'at-work');
@@ -49,7 +49,7 @@ it('a snapshot of an engine at work opens with what was stored by then, and drop
     expect(await countRows(copy.store, project)).toEqual({ all: 3, shown: 3 });
     await insertRows(copy.store, 'second', second);
     expect(await countRows(copy.store, project)).toEqual({ all: 3, shown: 3 });
-    // What came after the moment is new to it.
+    // Later inserts are new to it.
     await insertRows(copy.store, 'later', later);
     expect(await countRows(copy.store, project)).toEqual({ all: 4, shown: 4 });
   } finally {
@@ -58,7 +58,7 @@ it('a snapshot of an engine at work opens with what was stored by then, and drop
   expect(await countRows(source.store, project)).toEqual({ all: 4, shown: 4 });
 });
 
-it('tables of runs are not in a snapshot, whenever they come and go while it is made', async () => {
+it('tables of runs are excluded from a snapshot, even if they are created and dropped while it is taken', async () => {
   const runs = Array.from({ length: 3 }, () => newRun());
   const [before, meanwhile, gone] = runs as [RunRef, RunRef, RunRef];
   const fill = async (run: RunRef): Promise<void> => {
@@ -82,7 +82,7 @@ it('tables of runs are not in a snapshot, whenever they come and go while it is 
   try {
     expect(await copy.store.runTables.list()).toEqual([]);
     expect(await countRows(copy.store, before.projectId)).toEqual({ all: 1, shown: 1 });
-    // Its run is resumed.
+    // The run of the copy is resumed.
     await copy.store.runTables.create(meanwhile);
     await insertSegment(copy.store, meanwhile, '0', [runRow(meanwhile, 0)]);
     expect(await copy.store.runTables.partitions(meanwhile)).toMatchObject([{ rows: 1 }]);
@@ -98,7 +98,7 @@ it('tables of runs are not in a snapshot, whenever they come and go while it is 
   await source.store.runTables.drop(meanwhile);
 });
 
-/** The source as it is now, which no engine changes, and its parts of a month. */
+/** Copies the source to a directory that no engine changes, and lists its parts of a month. */
 function stillSource(name: string, month: string): { readonly dir: string; readonly parts: readonly string[] } {
   const dir = join(root, name);
   const snapshot = createEventsSnapshot(source.dir, dir);
@@ -111,7 +111,7 @@ function stillSource(name: string, month: string): { readonly dir: string; reado
 }
 
 it.each(['gather', 'fix'] as const)(
-  'a part that the engine changes and removes while it is linked is in the snapshot once, and whole (%s)',
+  'a part that the engine changes and removes while it is linked is in the snapshot once and complete (%s)',
   async (moment) => {
     const [project, keyDay, month] =
       moment === 'gather' ? [newProject(), 5000, '198309'] : [newProject(), 5400, '198410'];
@@ -140,7 +140,7 @@ it.each(['gather', 'fix'] as const)(
   },
 );
 
-it('a part that a listing has missed, as it was named while the directory was read, is in the snapshot', async () => {
+it('a part that got its name while the directory was listed is in the snapshot', async () => {
   const project = newProject();
   await insertRows(source.store, 'missed', [testRow(project, { keyDay: 6000 }), testRow(project, { keyDay: 6100 })]);
   const { dir, parts } = stillSource('naming', '198606');
@@ -158,7 +158,7 @@ it('a part that a listing has missed, as it was named while the directory was re
   expect(await countRows(copy.store, project)).toEqual({ all: 2, shown: 2 });
 });
 
-it('a delete that changes part after part does not hold up a snapshot', async () => {
+it('a delete that changes one part after another does not delay a snapshot', async () => {
   const project = newProject();
   await insertRows(source.store, 'changing', [testRow(project, { keyDay: 7000 })]);
   const { dir, parts } = stillSource('deleting', '198903');
@@ -166,7 +166,7 @@ it('a delete that changes part after part does not hold up a snapshot', async ()
   const place = join(root, 'deleted');
   let mutation = 100;
   const snapshot = createEventsSnapshot(dir, join(place, 'events'), (from, to) => {
-    // As a delete of other rows does it.
+    // A delete of other rows does this.
     if (from.startsWith(part)) linkTree(from, `${part}_${(mutation += 1)}`);
     return linkTree(from, to);
   });
@@ -177,12 +177,12 @@ it('a delete that changes part after part does not hold up a snapshot', async ()
   expect(await countRows(copy.store, project)).toEqual({ all: 1, shown: 1 });
 });
 
-it('the token of rows that are not in the snapshot is not in it either', async () => {
+it('a snapshot without the rows of an insert does not contain its token', async () => {
   const project = newProject();
   await insertRows(source.store, 'in', [testRow(project, { keyDay: 11_000 })]);
   const rows = [testRow(project, { keyDay: 12_000 })];
   await insertRows(source.store, 'out', rows);
-  // As at the moment in which the engine has written the token, and the part has no name yet.
+  // The moment when the engine has written the token but not named the part.
   const torn = join(root, 'torn-source');
   const snapshotOfAll = createEventsSnapshot(source.dir, torn);
   snapshotOfAll.fix();
@@ -204,7 +204,7 @@ it('the token of rows that are not in the snapshot is not in it either', async (
   }
 });
 
-it('parts are linked, and what the engine goes on writing is copied', async () => {
+it('parts are linked, and files that the engine keeps writing are copied', async () => {
   const project = newProject();
   for (const token of ['m1', 'm2', 'm3']) {
     await insertRows(source.store, token, [testRow(project, { keyDay: 15_000 })]);
@@ -219,6 +219,6 @@ it('parts are linked, and what the engine goes on writing is copied', async () =
   expect(existsSync(join(place, 'status'))).toBe(false);
   const logs = filesBelow(place).filter((file) => file.includes('deduplication_log_'));
   expect(logs.length).toBeGreaterThan(0);
-  // The engine goes on writing its own.
+  // The engine keeps writing its own file.
   expect(logs.every((file) => statSync(file).nlink === 1 && readFileSync(file, 'utf8').includes('\t'))).toBe(true);
 });

@@ -100,9 +100,9 @@ export function createEventsSnapshot(from: string, to: string, linkPart = linkTr
  */
 function fixedParts(table: string, linkParts: (table: string, whole: Set<string>) => boolean): readonly string[] {
   const whole = new Set<string>();
-  for (let looks = 1; looks <= pollsMax; looks++) {
+  for (let polls = 1; polls <= pollsMax; polls++) {
     const isWhole = linkParts(table, whole);
-    if (isWhole && looks > 1) return uncovered([...whole]);
+    if (isWhole && polls > 1) return uncovered([...whole]);
   }
   throw new Error(
     `expected the parts of ${table} to stay unchanged for a moment, got others in each of ${pollsMax} attempts; try again later`,
@@ -174,7 +174,7 @@ function copyRest(copied: Copied, path: string): void {
 /** Copies the token log; the engine starts a new file, and removes an old one, from time to time. */
 function copyTokens(from: string, to: string): void {
   const namesIn = (dir: string): string[] => entriesOf(dir).map(({ name }) => name);
-  for (let looks = 0; looks < pollsMax; looks++) {
+  for (let polls = 0; polls < pollsMax; polls++) {
     const names = namesIn(from);
     mkdirSync(to, { recursive: true, mode: 0o700 });
     for (const name of names) unlessGone(() => copyFileSync(join(from, name), join(to, name)));

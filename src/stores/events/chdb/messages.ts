@@ -14,7 +14,7 @@ export type ToProcess = { readonly kind: 'ping' };
 export type FromProcess =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly reason: StartFailure; readonly message: string }
-  /** Ages of the oldest running insert and query, 0 if there is none. */
+  /** Ages of the oldest running insert and query, or 0. */
   | { readonly kind: 'pong'; readonly insertMs: number; readonly queryMs: number };
 
 /** platform: no binary; schema: written by a newer program; engine: any error of the engine. */

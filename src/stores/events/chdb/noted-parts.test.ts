@@ -9,7 +9,7 @@ import { missingParts, missingText, notedParts } from '../noted-parts.ts';
 
 const days = [10_000, 20_000];
 
-/** Two months of rows in a part each, and the paths of the parts. */
+/** Stores two months of rows, each in a part, and returns the paths of the parts. */
 async function fill({ store }: TempChdb): Promise<{ readonly name: string; readonly path: string }[]> {
   const project = newProject();
   for (const keyDay of days) {
@@ -19,7 +19,7 @@ async function fill({ store }: TempChdb): Promise<{ readonly name: string; reado
   return store.query("SELECT name, path FROM system.parts WHERE table = 'events' AND active ORDER BY name");
 }
 
-it('a part that is deleted while the store is closed is missing when it opens again', async () => {
+it('a part deleted while the store is closed is reported missing when it opens again', async () => {
   const root = await mkdtemp(join(tmpdir(), 'noted-parts-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   const before = await tempChdb({}, root);
@@ -35,7 +35,7 @@ it('a part that is deleted while the store is closed is missing when it opens ag
   expect(missingText(missing, 'stored-parts.json')).toContain(`${lost?.name}, with 30 rows`);
 });
 
-it('a part that was merged into another one, or set aside as damaged, is not missing', async () => {
+it('a part merged into another or set aside as damaged is not missing', async () => {
   const there = [{ name: '202008_1_3_1', rows: 30, active: 1 }];
   const query = async (sql: string) => (sql.includes('detached') ? [{ name: 'broken-on-start_202008_4_4_0' }] : there);
   const noted = ['202008_2_2_0', '202008_4_4_0', '202008_9_9_0'].map((name) => ({ name, rows: 10 }));

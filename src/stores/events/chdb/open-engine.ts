@@ -127,7 +127,7 @@ interface FileInsert {
   readonly file: string;
   readonly rows: number;
   readonly token: string;
-  /** Undefined: `events`. */
+  /** `undefined` means `events`. */
   readonly target: InsertTarget | undefined;
 }
 
@@ -162,7 +162,7 @@ async function collect(session: Session, sql: string, params: Readonly<Record<st
   for await (const chunk of stream) {
     size += chunk.numBytes;
     if (size > resultBytesMax) {
-      throw new Error(`Code: 396. The result is larger than ${resultBytesMax} bytes; ask for less at once.`);
+      throw new Error(`Code: 396. The result is larger than ${resultBytesMax} bytes; narrow the query.`);
     }
     chunks.push(Buffer.from(chunk.raw()));
   }

@@ -31,7 +31,7 @@ describe('opening the embedded engine', () => {
     return root;
   }
 
-  it('finds what was stored, and clears spool files of a crashed run', async () => {
+  it('finds what was stored and removes spool files of a crashed process', async () => {
     const root = await tempRoot();
     const project = newProject();
     const first = await tempChdb({}, root);
@@ -44,7 +44,7 @@ describe('opening the embedded engine', () => {
     expect(await countRows(second.store, project)).toEqual({ all: 1, shown: 1 });
   });
 
-  it('has room for sixteen background tasks, so that a delete over many months does not wait for a free one', async () => {
+  it('has room for sixteen background tasks, so that a delete over many months need not wait for a free one', async () => {
     const { store } = await open();
     const settings = await store.query<{ value: string }>(
       `SELECT value FROM system.server_settings
@@ -54,7 +54,7 @@ WHERE name IN ('background_pool_size', 'background_merges_mutations_concurrency_
     expect(Number(one) * Number(other)).toBeGreaterThanOrEqual(16);
   });
 
-  it('an insert that was killed between its token and its part is stored when it is tried again', async () => {
+  it('an insert killed between its token and its part is stored when it is retried', async () => {
     const root = await tempRoot();
     const project = newProject();
     const rows = [10_000, 20_000].map((keyDay) => testRow(project, { keyDay }));
@@ -64,7 +64,7 @@ WHERE name IN ('background_pool_size', 'background_merges_mutations_concurrency_
       "SELECT path FROM system.parts WHERE table = 'events' AND active ORDER BY min_block_number DESC LIMIT 1";
     const [part] = await first.store.query<{ path: string }>(sql);
     await first.close();
-    // As the kill leaves it: the token is noted, the part never got its name.
+    // The state after the kill: the token is recorded, but the part never got its name.
     await rm(part?.path ?? '', { recursive: true });
     const second = await open({}, root);
     expect(await countRows(second.store, project)).toEqual({ all: 1, shown: 1 });
@@ -72,7 +72,7 @@ WHERE name IN ('background_pool_size', 'background_merges_mutations_concurrency_
     expect(await countRows(second.store, project)).toEqual({ all: 2, shown: 2 });
   });
 
-  it('a damaged part fails the health check by its path until it is removed; the rest stays readable', async () => {
+  it('a damaged part fails the health check, with its path, until it is removed; other parts stay readable', async () => {
     const root = await tempRoot();
     const project = newProject();
     const first = await tempChdb({}, root);
@@ -92,7 +92,7 @@ WHERE name IN ('background_pool_size', 'background_merges_mutations_concurrency_
     expect(await second.store.health()).toEqual({ ok: true, detail: '' });
   });
 
-  it('a store of the first schema is taken along: its events get the filter of uuids, and are found by theirs', async () => {
+  it('migrates a store of the first schema: its events get the uuid filter and are found by their uuid', async () => {
     const root = await tempRoot();
     const project = newProject();
     const row = testRow(project);
@@ -114,13 +114,13 @@ WHERE name IN ('background_pool_size', 'background_merges_mutations_concurrency_
       );
       return Number(index?.bytes ?? 0) > 0;
     };
-    await until(filled, 'the filter to be there for the old event');
+    await until(filled, 'the filter of the old event');
     expect(await getEvent(store, project, row.uuid)).toMatchObject({ event: 'old' });
     expect(await getEvent(store, project, testRow(project).uuid)).toBeUndefined();
   });
 
   it(
-    'parts that pile up because nothing merges are trouble of the store, not of the data; each insert is stored once afterwards',
+    'too many parts without merges are a fault of the store, not of the data; each insert is stored once afterwards',
     { timeout: 120_000 },
     async () => {
       const root = await tempRoot();
@@ -132,7 +132,7 @@ WHERE name IN ('background_pool_size', 'background_merges_mutations_concurrency_
         await session.queryAsync(`ALTER TABLE millrace.events ${change}`);
         session.close();
       };
-      // No part is small enough to be merged with another one.
+      // No part is small enough to be merged.
       await alter('MODIFY SETTING parts_to_throw_insert = 3, max_bytes_to_merge_at_max_space_in_pool = 1');
       const piled = await tempChdb({}, root);
       const rows = Array.from({ length: 8 }, () => testRow(project));
@@ -154,7 +154,7 @@ WHERE name IN ('background_pool_size', 'background_merges_mutations_concurrency_
     },
   );
 
-  it('a store of before runs had a column is taken along: what a run stored is counted, and taken back', async () => {
+  it('migrates a store without the column for runs: the events of a run are counted and undone', async () => {
     const root = await tempRoot();
     const project = newProject();
     const first = await tempChdb({}, root);
@@ -182,7 +182,7 @@ WHERE name IN ('background_pool_size', 'background_merges_mutations_concurrency_
     expect(await countRows(store, project)).toEqual({ all: 1, shown: 1 });
   });
 
-  it('refuses a schema of a newer program with a sentence', async () => {
+  it('refuses the schema of a newer program with a message', async () => {
     const root = await tempRoot();
     const first = await tempChdb({}, root);
     await first.close();
@@ -217,7 +217,7 @@ WHERE name IN ('background_pool_size', 'background_merges_mutations_concurrency_
     expect(await countRows(chdb.store, project)).toEqual({ all: 1, shown: 1 });
   });
 
-  it('the engine ends when its parent is killed, and leaves the directory free', async () => {
+  it('the engine ends when its parent is killed, and releases the directory', async () => {
     const root = await tempRoot();
     const parent = fork(fileURLToPath(new URL('./parent.fixture.ts', import.meta.url)), [root], { execArgv: [] });
     const [message] = (await once(parent, 'message')) as [{ pid: number; socketPath: string }];

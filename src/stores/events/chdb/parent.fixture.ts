@@ -1,4 +1,4 @@
-/** For tests: a process that runs an embedded engine until it is killed, and prints the engine's pid. */
+/** A process for tests that runs an embedded engine until it is killed, and sends the engine's pid. */
 import { tempChdb } from '../../../../test/support/chdb.ts';
 
 const chdb = await tempChdb({}, process.argv[2]);

@@ -9,7 +9,7 @@ import { openEngine, type OpenEngine } from './open-engine.ts';
 import { serveEngine } from './serve-engine.ts';
 import { StoreSchemaTooNewError } from '../schema.ts';
 
-function tell(message: FromProcess): void {
+function send(message: FromProcess): void {
   if (process.connected) process.send?.(message);
 }
 
@@ -27,7 +27,7 @@ async function main(options: ProcessOptions): Promise<void> {
   process.on('SIGTERM', () => undefined);
   process.on('SIGINT', () => undefined);
   const chdb = await import('chdb').catch((error: unknown) => {
-    tell({ kind: 'failed', reason: 'platform', message: error instanceof Error ? error.message : String(error) });
+    send({ kind: 'failed', reason: 'platform', message: error instanceof Error ? error.message : String(error) });
     return undefined;
   });
   if (!chdb) return;
@@ -36,11 +36,11 @@ async function main(options: ProcessOptions): Promise<void> {
     engine = await openEngine((dir, connectionArgs) => new chdb.Session(dir, { connectionArgs }), options);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    tell({ kind: 'failed', reason: startFailure(error), message });
+    send({ kind: 'failed', reason: startFailure(error), message });
     return;
   }
-  process.on('message', () => tell({ kind: 'pong', insertMs: engine.insertMs(), queryMs: engine.queryMs() }));
-  serveEngine(engine).listen(options.socketPath, () => tell({ kind: 'ready' }));
+  process.on('message', () => send({ kind: 'pong', insertMs: engine.insertMs(), queryMs: engine.queryMs() }));
+  serveEngine(engine).listen(options.socketPath, () => send({ kind: 'ready' }));
 }
 
 await main(JSON.parse(process.argv[2] ?? '{}') as ProcessOptions);

@@ -4,7 +4,7 @@ import type { RunTableChange } from '../run-tables.ts';
 
 /** Requests of clients to the process of the embedded engine, as headers of frames over a UNIX domain socket. */
 export type StoreRequest =
-  /** `file`: name of a spool file. `into`: another table than `events`. */
+  /** `file` is the name of a spool file, `into` a table other than `events`. */
   | {
       readonly id: number;
       readonly kind: 'insert';

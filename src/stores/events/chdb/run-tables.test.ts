@@ -11,7 +11,7 @@ import { runTablesConformance } from '../../../../test/conformance/event-store/r
 
 runTablesConformance('chDB', () => tempChdb());
 
-it('attaching copies no file, and the engine takes none of the parts for merged', async () => {
+it('attaching copies no file, and the engine does not treat the parts as merged', async () => {
   const chdb = await tempChdb();
   const run = { projectId: newProject(), runId: randomUUID() };
   await chdb.store.runTables.create(run);
@@ -27,7 +27,7 @@ it('attaching copies no file, and the engine takes none of the parts for merged'
   await chdb.close();
 });
 
-/** Of three months, with repeated identities. */
+/** Returns segments over three months with repeated identities. */
 function segmentsOf(run: { readonly projectId: number; readonly runId: string }, rows: number) {
   return [0, 1].map((segment) =>
     Array.from({ length: rows }, (_, n) =>
@@ -36,29 +36,29 @@ function segmentsOf(run: { readonly projectId: number; readonly runId: string },
   );
 }
 
-describe('kill -9 of the embedded engine while a run goes through its table', () => {
-  // Of its own for each test: a supervisor waits longer after each kill.
+describe('kill -9 of the embedded engine while a run uses its table', () => {
+  // A separate one for each test, because a supervisor waits longer after each kill.
   let chdb: TempChdb;
   beforeEach(async () => {
     chdb = await tempChdb();
   });
   afterEach(async () => await chdb.close());
 
-  it('between any two statements: each row is in the table once, and in events once', async () => {
+  it('between any two statements, each row is in the table once and in events once', async () => {
     const run = { projectId: newProject(), runId: randomUUID() };
     const statements = 1 + 2 + 3 + 1;
     const kills = Array.from({ length: statements + 1 }, (_, beforeStatement): Kill => ({ beforeStatement }));
     expect(await runThroughKills(chdb, { run, segments: segmentsOf(run, 200) }, kills)).toBe(kills.length);
   });
 
-  it('in the middle of inserts, attaching and dropping: each row is in the table once, and in events once', async () => {
+  it('during inserts, attaching and dropping, each row is in the table once and in events once', async () => {
     const run = { projectId: newProject(), runId: randomUUID() };
     const kills = [20, 100, 250, 500].map((afterMs): Kill => ({ afterMs }));
     expect(await runThroughKills(chdb, { run, segments: segmentsOf(run, 4000) }, kills)).toBeGreaterThan(0);
   });
 });
 
-it('a segment that was killed between its token and its part is stored when it is inserted again', async () => {
+it('a segment killed between its token and its part is stored when it is inserted again', async () => {
   const root = await mkdtemp(join(tmpdir(), 'run-tables-'));
   const run = { projectId: newProject(), runId: randomUUID() };
   const rows = [10_000, 20_000].map((keyDay, n) => runRow(run, n, { keyDay }));
@@ -68,7 +68,7 @@ it('a segment that was killed between its token and its part is stored when it i
   const sql = "SELECT path FROM system.parts WHERE table LIKE 'run%' AND active ORDER BY min_block_number DESC LIMIT 1";
   const [part] = await first.store.query<{ path: string }>(sql);
   await first.close();
-  // As the kill leaves it: the token is noted, the part never got its name.
+  // The state after the kill: the token is recorded, but the part never got its name.
   await rm(part?.path ?? '', { recursive: true });
   const second = await tempChdb({}, root);
   expect(await countsOf(second.store, run, 'rows')).toHaveLength(1);

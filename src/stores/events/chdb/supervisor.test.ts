@@ -24,7 +24,7 @@ function bigBatch(project: number, months: number): RowBatch {
   return writer.take();
 }
 
-/** Retries as the pipeline does: with the same rows and token, as long as the store is unavailable. */
+/** Retries as the pipeline does, with the same rows and token, while the store is unavailable. */
 async function insertUntilDone(store: EventStore, batch: RowBatch, token: string): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -49,7 +49,7 @@ describe('one embedded engine under a supervisor', () => {
   });
   afterAll(() => chdb.close());
 
-  it('an insert interrupted by kill -9 and tried again is stored exactly once', async () => {
+  it('an insert interrupted by kill -9 and retried is stored exactly once', async () => {
     const before = chdb.restarts.length;
     let interrupted = 0;
     for (const delayMs of [5, 25, 60, 120, 200]) {
@@ -67,7 +67,7 @@ describe('one embedded engine under a supervisor', () => {
     expect(await readdir(chdb.spoolDir)).toEqual([]);
   });
 
-  it('several clients work at once, and one that goes away takes nothing from the others', async () => {
+  it('several clients work concurrently, and one that disconnects does not affect the others', async () => {
     const clients = [1, 2, 3].map(() => connectChdb(chdb.supervisor.socketPath, chdb.spoolDir));
     const project = newProject();
     const [first] = clients;
@@ -87,20 +87,20 @@ describe('one embedded engine under a supervisor', () => {
     expect(chdb.restarts).toHaveLength(before);
   });
 
-  it('the socket lies in a directory for its user only', async () => {
+  it('the socket is in a directory for its user only', async () => {
     expect((await stat(dirname(chdb.supervisor.socketPath))).mode & 0o777).toBe(0o700);
   });
 });
 
-describe('an embedded engine that goes away', () => {
-  // Not the one that was killed often: pauses before a restart grow.
+describe('an embedded engine that stops', () => {
+  // A separate engine, because pauses before a restart grow with each kill.
   let chdb: TempChdb;
   beforeAll(async () => {
     chdb = await tempChdb();
   });
   afterAll(() => chdb.close());
 
-  it('comes back when its temporary directory was cleaned up, and not while somebody else has it', async () => {
+  it('restarts after its temporary directory was cleaned up, but not while another user owns it', async () => {
     const before = chdb.restarts.length;
     const dir = dirname(chdb.supervisor.socketPath);
     await rm(dir, { recursive: true });
@@ -112,13 +112,13 @@ describe('an embedded engine that goes away', () => {
     expect(await chdb.store.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('while the engine is down calls wait for it', async () => {
+  it('calls wait while the engine is down', async () => {
     process.kill(pidOf(chdb), 'SIGKILL');
     await until(() => chdb.supervisor.pid === undefined, 'the end of the process');
     expect(await chdb.store.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('close ends the process and leaves no socket and no spool file; calls beyond their bound say that it is unavailable', async () => {
+  it('close ends the process and leaves no socket or spool file; calls fail as unavailable after their wait', async () => {
     const pid = pidOf(chdb);
     await chdb.supervisor.close();
     expect(alive(pid)).toBe(false);
@@ -132,7 +132,7 @@ describe('an embedded engine that goes away', () => {
 });
 
 describe('the limits of an embedded engine', () => {
-  it('a process that hangs (SIGSTOP) in an insert is replaced, and the insert ends exact', async () => {
+  it('a process that hangs (SIGSTOP) in an insert is replaced, and the insert is stored exactly once', async () => {
     const chdb = await open({ watch: { heartbeatMs: 100, missedMax: 5, insertMs: 60_000 } });
     const project = newProject();
     const inserting = insertUntilDone(chdb.store, bigBatch(project, 12), 'stop');
@@ -142,7 +142,7 @@ describe('the limits of an embedded engine', () => {
     expect(await countRows(chdb.store, project)).toEqual({ all: 30_000, shown: 30_000 });
   });
 
-  it('an insert that takes longer than its limit is ended', async () => {
+  it('an insert that exceeds its time limit is aborted', async () => {
     const chdb = await open({ watch: { heartbeatMs: 20, missedMax: 500, insertMs: 1 } });
     await expect(chdb.store.insertBatch(bigBatch(newProject(), 36), 'slow')).rejects.toBeInstanceOf(
       StoreUnavailableError,
@@ -151,7 +151,7 @@ describe('the limits of an embedded engine', () => {
     expect(chdb.restarts[0]).toMatch(/an insert hung/);
   });
 
-  it('a heavy query ends at its time limit and holds up neither inserts nor other queries', async () => {
+  it('a heavy query ends at its time limit and blocks neither inserts nor other queries', async () => {
     const chdb = await open({ queryTimeoutMs: 8000 });
     let isOver = false;
     const heavy = chdb.store
@@ -166,7 +166,7 @@ describe('the limits of an embedded engine', () => {
     expect(chdb.restarts).toEqual([]);
   });
 
-  it('a query beyond its memory is refused and the engine lives on', async () => {
+  it('a query beyond its memory is refused and the engine keeps running', async () => {
     const chdb = await open({ memoryBytesMax: 512 * 1024 * 1024 });
     const sql = 'SELECT length(groupArray(repeat(toString(number), 200))) FROM numbers(100000000)';
     await expect(chdb.store.query(sql)).rejects.toBeInstanceOf(StoreUnavailableError);

@@ -214,10 +214,10 @@ class Supervisor implements ChdbSupervisor {
         done();
       });
     });
-    return await this.#firstWord(child);
+    return await this.#firstMessage(child);
   }
 
-  #firstWord(child: ChildProcess): Promise<Failure | undefined> {
+  #firstMessage(child: ChildProcess): Promise<Failure | undefined> {
     return new Promise((done) => {
       const timer = setTimeout(() => this.#kill(`it was not ready after ${startMsMax} ms`), startMsMax);
       const finish = (failure: Failure | undefined): void => {
@@ -225,11 +225,11 @@ class Supervisor implements ChdbSupervisor {
         done(failure);
       };
       child.once('message', (message) => {
-        const word = message as FromProcess;
-        if (word.kind === 'failed') {
-          this.#killReason = `it could not open the event store: ${word.message}`;
+        const first = message as FromProcess;
+        if (first.kind === 'failed') {
+          this.#killReason = `it could not open the event store: ${first.message}`;
           child.kill('SIGKILL');
-          finish(word);
+          finish(first);
         } else {
           this.#serves(child);
           finish(undefined);
@@ -261,11 +261,11 @@ class Supervisor implements ChdbSupervisor {
     let missed = 0;
     let lastBeat = performance.now();
     child.on('message', (message) => {
-      const word = message as FromProcess;
-      if (word.kind !== 'pong') return;
+      const pong = message as FromProcess;
+      if (pong.kind !== 'pong') return;
       missed = 0;
-      if (word.insertMs > insertMs) this.#kill(`an insert hung for ${Math.round(word.insertMs)} ms`);
-      if (word.queryMs > queryMs) this.#kill(`a query hung for ${Math.round(word.queryMs)} ms`);
+      if (pong.insertMs > insertMs) this.#kill(`an insert hung for ${Math.round(pong.insertMs)} ms`);
+      if (pong.queryMs > queryMs) this.#kill(`a query hung for ${Math.round(pong.queryMs)} ms`);
     });
     this.#heartbeat = setInterval(() => {
       const now = performance.now();

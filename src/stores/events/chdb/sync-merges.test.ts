@@ -16,7 +16,7 @@ async function filesSynced(): Promise<number> {
 }
 
 describe('the disk of the embedded engine', () => {
-  it('a part that takes the place of others is synced, as they were, before they go', async () => {
+  it('a part that replaces others is synced before they are removed', async () => {
     const rows = new EventRowWriter();
     for (let n = 0; n < 100; n += 1) {
       rows.write({
@@ -38,7 +38,7 @@ describe('the disk of the embedded engine', () => {
     await chdb.store.deleteRun({ projectId: 1, runId: 'run-a', from: '2024-03-05', to: '2024-03-05' });
     const ofInsert = inserted - before;
     expect(ofInsert).toBeGreaterThan(5);
-    // The files of the part that is left, as those of the inserted one.
+    // The files of the remaining part, like those of an inserted one.
     expect((await filesSynced()) - inserted).toBeGreaterThanOrEqual(ofInsert - 2);
     expect(await chdb.store.query('SELECT count() AS n FROM events FINAL')).toEqual([{ n: '50' }]);
   });

@@ -22,13 +22,13 @@ import { createPartsReader } from '../stored-parts.ts';
 import { connectClickhouse } from './connect-clickhouse.ts';
 
 /**
- * The same promises against real servers, or against what tools/with-clickhouse.ts offers. Their database gains the rows of the
- * tests: name one of its own.
+ * The promises of the event store on real servers, or on what tools/with-clickhouse.ts provides. Tests add rows to the database, so
+ * name a separate one.
  */
 const url = process.env.CLICKHOUSE_URL ?? '';
 const cluster = process.env.MILLRACE_CLICKHOUSE_CLUSTER ?? '';
 const replicas = process.env.MILLRACE_CLICKHOUSE_REPLICAS ?? '';
-/** By shard and replica; empty: nothing replicates, or the servers are not ours to stop. */
+/** Data directories by shard and replica. Empty if nothing is replicated, or if the servers must not be stopped. */
 const pids = (process.env.CLICKHOUSE_REPLICA_PIDS ?? '').split(';').map((shard) =>
   shard
     .split(',')
@@ -50,12 +50,12 @@ describe.skipIf(url === '')(`a ClickHouse ${cluster === '' ? 'server' : 'cluster
   runTablesConformance(name, open);
 });
 
-/** Of a user of tools/with-clickhouse.ts, who has a database of its own. */
+/** URL of a user created by tools/with-clickhouse.ts with a separate database. */
 const grantedUrl = process.env.CLICKHOUSE_GRANTED_URL ?? '';
 const ungranted =
   grantedUrl === '' ? ' (skipped: CLICKHOUSE_GRANTED_URL is not set, see tools/with-clickhouse.ts)' : '';
 
-describe.skipIf(grantedUrl === '')(`a user with the rights of the guide and no others${ungranted}`, () => {
+describe.skipIf(grantedUrl === '')(`a user with exactly the rights of the guide${ungranted}`, () => {
   const name = 'a user with the rights of the guide';
   const openGranted = async (): Promise<RunStoreUnderTest> => {
     const store = await connectClickhouse(grantedUrl, { cluster, replicas });
@@ -65,7 +65,7 @@ describe.skipIf(grantedUrl === '')(`a user with the rights of the guide and no o
   // The other suites read the same tables.
   eventStoreConformance(name, openGranted);
 
-  it('has a table for a run, whose rows it attaches', async () => {
+  it('creates a table for a run and attaches its rows', async () => {
     const { store, close } = await openGranted();
     const run = { projectId: newProject(), runId: randomUUID() };
     const rows = Array.from({ length: 20 }, (_, n) => runRow(run, n));
@@ -78,12 +78,12 @@ describe.skipIf(grantedUrl === '')(`a user with the rights of the guide and no o
     await close();
   });
 
-  it('counts from what the engine says of its parts, checks every byte of them, and takes a run back', async () => {
+  it('counts from the metadata of parts, checks every byte of them, and undoes a run', async () => {
     const { store, close } = await openGranted();
     const project = newProject();
     const mark = { properties: '{"a":1,"$import_run_id":"run-1"}', keyDay: 19_783 };
     await insertRows(store, `rights-${project}`, [testRow(project, mark)]);
-    // Of a cluster the parts of one server say nothing.
+    // On a cluster, the parts of one server are not enough.
     expect((await createPartsReader(store)()) === undefined).toBe(cluster !== '');
     expect(await findDamage(store)).toEqual([]);
     await store.deleteRun({ projectId: project, runId: 'run-1', from: '2024-03-01', to: '2024-03-31' });
@@ -92,7 +92,7 @@ describe.skipIf(grantedUrl === '')(`a user with the rights of the guide and no o
     await close();
   });
 
-  it('reads every table of the system that it was granted, and no other', async () => {
+  it('reads every granted system table and no other', async () => {
     const { store, close } = await openGranted();
     for (const table of grantedTables()) await store.query(`SELECT count() FROM system.${table}`);
     await expect(store.query('SELECT count() FROM system.processes')).rejects.toThrow('denied a query');
@@ -100,7 +100,7 @@ describe.skipIf(grantedUrl === '')(`a user with the rights of the guide and no o
   });
 });
 
-/** Of one server, whatever the others are like. */
+/** Queries one server, regardless of the others. */
 async function ask(host: string, sql: string): Promise<string> {
   const { username, password, pathname } = new URL(url);
   const answer = await fetch(`http://${host}/?database=${pathname.slice(1)}`, {
@@ -132,7 +132,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     .map((shard) => shard.split(',').toReversed().join(','))
     .join(';');
 
-  it('an insert that is repeated at another replica of its shard is stored once', async () => {
+  it('an insert repeated at another replica of its shard is stored once', async () => {
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
     const other = await connectClickhouse(url, { cluster, replicas: turned });
@@ -142,7 +142,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     await other.close();
   });
 
-  it('what is acknowledged lies on most replicas of each shard', async () => {
+  it('an acknowledged insert is on most replicas of each shard', async () => {
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
     await insertRows(store, `quorum-${project}`, rowsOf(project));
@@ -154,8 +154,8 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     await store.close();
   });
 
-  // Before a replica hangs: the engine remembers that for some seconds, and asks another one first.
-  it('a preferred replica that is slow is waited for: another one without the newest rows never answers in its place', async () => {
+  // Runs before the test with a hanging replica, because the engine then prefers another one for some seconds.
+  it('a slow preferred replica is waited for: one without the newest rows never answers instead', async () => {
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
     const behind = hostsOf(1)[1] ?? '';
@@ -166,7 +166,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
       expect(await ask(behind, `SELECT count() FROM events_local WHERE project_id = ${project}`)).toBe('0');
       process.kill(preferred, 'SIGSTOP');
       const counted = countRows(store, project);
-      // Longer than a connection or an answer may take before the engine would ask another replica beside it.
+      // Longer than the time after which the engine would also query another replica.
       await sleep(2500);
       process.kill(preferred, 'SIGCONT');
       expect(await counted).toEqual({ all: 200, shown: 200 });
@@ -177,7 +177,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     await store.close();
   });
 
-  it('a replica that stands still holds nobody up for good: inserts go on, are stored once, and it catches up', async () => {
+  it('a hung replica does not block inserts, which are stored once, and it catches up later', async () => {
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
     const victim = pids[1]?.at(-1) ?? 0;
@@ -201,7 +201,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     await store.close();
   });
 
-  it('a preferred replica that hangs is given up: inserts, reads and health continue with the others, exactly', async () => {
+  it('when a preferred replica hangs, inserts, reads and health continue with the others, exactly', async () => {
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
     await insertRows(store, `before-${project}`, rowsOf(project));
@@ -219,7 +219,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     await store.close();
   });
 
-  it('a damaged part of one replica is set aside and mended from another: nothing is missing, and health says what to do', async () => {
+  it('a damaged part of one replica is set aside and repaired from another: nothing is missing, and health reports what to do', async () => {
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
     await insertRows(store, `rot-${project}`, rowsOf(project));
@@ -241,7 +241,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     await store.close();
   });
 
-  it('a run that is taken back is gone from every replica', async () => {
+  it('an undone run is removed from every replica', async () => {
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
     const mark = { properties: '{"a":1,"$import_run_id":"run-1"}', keyDay: 19_783 };
@@ -253,7 +253,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     await other.close();
   });
 
-  it('a run goes through its table while a replica stands still, which has it all once it is back', async () => {
+  it('a run uses its table while a replica hangs, which has all of it once it is back', async () => {
     const run = { projectId: newProject(), runId: randomUUID() };
     const store = await connectClickhouse(url, { cluster, replicas });
     const rows = Array.from({ length: 200 }, (_, n) => runRow(run, n, { distinctId: `user-${n}` }));
@@ -282,7 +282,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     await store.close();
   });
 
-  it('a month that is attached at another replica, which was behind, is whole', async () => {
+  it('a month attached at a replica that was behind is complete', async () => {
     const run = { projectId: newProject(), runId: randomUUID() };
     const store = await connectClickhouse(url, { cluster, replicas });
     const other = await connectClickhouse(url, { cluster, replicas: turned });
@@ -304,8 +304,8 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     await other.close();
   });
 
-  // Last: these servers do not come back.
-  it('without most of its replicas a shard takes no insert, and says so', async () => {
+  // Last, because these servers are not restarted.
+  it('without most of its replicas a shard refuses inserts and reports it', async () => {
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
     for (const pid of (pids[1] ?? []).slice(1)) process.kill(pid, 'SIGKILL');

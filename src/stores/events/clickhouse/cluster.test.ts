@@ -42,7 +42,7 @@ async function open(options: StandInOptions): Promise<Cluster> {
   const url = await standIn.listen();
   const connecting = connectClickhouse(url, { cluster: standInCluster, replicas: standIn.replicas });
   const store = await connecting.catch(async (error: unknown) => {
-    // The engine opens one directory at a time: the next test needs its own.
+    // The engine opens one directory at a time, which the next test needs.
     await standIn.close();
     throw error;
   });
@@ -57,19 +57,19 @@ async function open(options: StandInOptions): Promise<Cluster> {
   };
 }
 
-const unreplicated = '(stand-in, not replicated)';
+const unreplicated = '(test double, not replicated)';
 const twoShards = `a ClickHouse cluster, 2 shards ${unreplicated}`;
 eventStoreConformance(twoShards, () => open({ shards: 2 }));
 readsConformance(twoShards, () => open({ shards: 2 }));
 explorerConformance(twoShards, () => open({ shards: 2 }));
 runTablesConformance(twoShards, () => open({ shards: 2 }));
-// Writes and the texts of queries are the same for any number of shards; these reads go through the engine's own Distributed table.
+// Writes and query texts are the same for any number of shards; these reads use the engine's Distributed table.
 readsConformance(`a ClickHouse cluster, 1 shard ${unreplicated}`, () => open({ shards: 1 }));
 
 const hostileIds = ['', 'a', 'ab', 'abc', 'abcd', 'user-1', '😀 ümläut', '\0\n\t', "'; --", 'x'.repeat(1000), '1:2'];
 
-describe('where a row belongs', () => {
-  it('the hash of a row is the one that the engine computes', async () => {
+describe('the shard of a row', () => {
+  it('the hash of a row equals that of the engine', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'shard-key-'));
     const session = new Session(dir);
     const hash = createShardHash();
@@ -85,7 +85,7 @@ describe('where a row belongs', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('every row of a batch comes to one shard, whole and in its order, and the same each time', () => {
+  it('every row of a batch goes to one shard, complete and in order, and always to the same one', () => {
     const rows = Array.from({ length: 2000 }, (_, i) =>
       testRow(1 + (i % 3), {
         distinctId: `user-${i % 97}`,
@@ -131,7 +131,7 @@ describe('the servers of a cluster', () => {
     { shard_num: 2, shard_weight: 3, host_name: 'fd00::3' },
   ];
 
-  it('are those that the servers know each other by, with the port, password and database of the address', () => {
+  it('are the hosts that the servers use for each other, with the port, password and database of the address', () => {
     const layout = clusterLayout(rows, { url, cluster: 'main', replicas: '' });
     expect(layout.replicas.map((shard) => shard.map(String))).toEqual([
       ['https://me:pw@ch1:8443/events', 'https://me:pw@ch2:8443/events'],
@@ -140,7 +140,7 @@ describe('the servers of a cluster', () => {
     expect(slotsOf(layout)).toEqual([0, 1, 1, 1]);
   });
 
-  it('are those of the setting where there is one', () => {
+  it('are those of the setting if it is set', () => {
     const layout = clusterLayout(rows, { url, cluster: 'main', replicas: 'a:1, b:2; c:3' });
     expect(layout.replicas.map((shard) => shard.map(({ host }) => host))).toEqual([['a:1', 'b:2'], ['c:3']]);
   });
@@ -148,12 +148,12 @@ describe('the servers of a cluster', () => {
   it.each([
     ['a cluster unknown to the server', [], '', /expected the ClickHouse server to have a cluster main/],
     ['a setting with other shards', rows, 'a:1', /expected MILLRACE_CLICKHOUSE_REPLICAS to name 2 shards.*got 1/],
-  ])('%s is refused with a sentence', (_, known, replicas, message) => {
+  ])('refuses %s with a message', (_, known, replicas, message) => {
     expect(() => clusterLayout(known, { url, cluster: 'main', replicas })).toThrow(message);
   });
 });
 
-describe('a cluster of two shards (stand-in, not replicated)', () => {
+describe('a cluster of two shards (test double, not replicated)', () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await open({ shards: 2, replicas: 2 });
@@ -163,7 +163,7 @@ describe('a cluster of two shards (stand-in, not replicated)', () => {
   const options = () => ({ cluster: standInCluster, replicas: cluster.standIn.replicas });
   const statementsOf = (pattern: RegExp): string[] => cluster.standIn.statements.filter((sql) => pattern.test(sql));
 
-  it('rows are spread over the shards, and a run is taken back on all of them', async () => {
+  it('rows are spread over the shards, and a run is undone on all of them', async () => {
     const project = newProject();
     const mark = { properties: '{"a":1,"$import_run_id":"run-1"}', keyDay: 19_783 };
     const rows = Array.from({ length: 200 }, (_, i) => testRow(project, { distinctId: `user-${i}`, ...mark }));
@@ -180,7 +180,7 @@ describe('a cluster of two shards (stand-in, not replicated)', () => {
     expect(await countRows(cluster.store, project)).toEqual({ all: 0, shown: 0 });
   });
 
-  it('a question within a question looks at all shards', async () => {
+  it('a subquery covers all shards', async () => {
     const project = newProject();
     const rows = Array.from({ length: 50 }, (_, i) => testRow(project, { distinctId: `user-${i}` }));
     await insertRows(cluster.store, `inner-${project}`, rows);
@@ -189,7 +189,7 @@ describe('a cluster of two shards (stand-in, not replicated)', () => {
     expect(await cluster.store.query(sql, { project })).toEqual([{ c: '50' }]);
   });
 
-  it('the schema is made on every server, and left alone by whoever comes later', async () => {
+  it('the schema is created on every server, and later processes leave it unchanged', async () => {
     const changes = statementsOf(/^(CREATE|ALTER)/);
     expect(changes.length).toBeGreaterThan(migrations.length);
     for (const sql of changes) expect(sql).toContain(` ON CLUSTER '${standInCluster}'`);
@@ -197,7 +197,7 @@ describe('a cluster of two shards (stand-in, not replicated)', () => {
     expect(statementsOf(/^(CREATE|ALTER)/)).toEqual(changes);
   });
 
-  it('a process that makes no tables asks nothing before its first query', async () => {
+  it('a process that does not migrate contacts no server before its first query', async () => {
     const before = cluster.standIn.statements.length;
     const store = await connectClickhouse(cluster.url, { ...options(), migrates: false });
     expect(cluster.standIn.statements.length).toBe(before);
@@ -216,7 +216,7 @@ describe('a cluster of two shards (stand-in, not replicated)', () => {
     await (await connect()).close();
   });
 
-  it('work goes on at the other replica when one is away, and ends when a shard has none', async () => {
+  it('work continues at the other replica when one is unavailable, and fails when a shard has none', async () => {
     const project = newProject();
     const rows = Array.from({ length: 20 }, (_, i) => testRow(project, { distinctId: `user-${i}` }));
     await insertRows(cluster.store, `away-${project}`, rows);
@@ -232,7 +232,7 @@ describe('a cluster of two shards (stand-in, not replicated)', () => {
   });
 });
 
-describe('a delete on a cluster (stand-in, not replicated)', () => {
+describe('a delete on a cluster (test double, not replicated)', () => {
   let cluster: Cluster;
   let store: RunStore;
   beforeAll(async () => {
@@ -256,14 +256,14 @@ describe('a delete on a cluster (stand-in, not replicated)', () => {
     return project;
   }
 
-  it('a delete that replicas keep from ending names them and what they do, and ends with them', async () => {
+  it('a delete that waits for replicas names them with their state, and ends with them', async () => {
     const project = await stored();
     await cluster.standIn.run('SYSTEM STOP MERGES events_local');
     const reasons = new Set<string>();
     const deleted = store.deleteRun({ ...run, projectId: project }, { onWait: (reason) => reasons.add(reason) });
     await expect.poll(() => reasons.size, { timeout: 60_000 }).toBeGreaterThanOrEqual(2);
     for (const shard of [0, 1]) {
-      const atWork = hostsOf(shard).map((host) => `${host} is at work on it`);
+      const atWork = hostsOf(shard).map((host) => `${host} is still deleting`);
       expect(reasons).toContain(
         `shard ${shard + 1} of the ClickHouse cluster has not deleted the events on every replica: ${atWork.join('; ')}`,
       );
@@ -274,7 +274,7 @@ describe('a delete on a cluster (stand-in, not replicated)', () => {
     expect(await countRows(store, project)).toEqual({ all: 0, shown: 0 });
   });
 
-  it('a wait for a delete ends with its signal', async () => {
+  it('the wait for a delete ends when its signal is aborted', async () => {
     const project = await stored();
     await cluster.standIn.run('SYSTEM STOP MERGES events_local');
     const stop = new AbortController();
@@ -286,7 +286,7 @@ describe('a delete on a cluster (stand-in, not replicated)', () => {
     expect(await countRows(store, project)).toEqual({ all: 0, shown: 0 });
   });
 
-  it('a delete waits for a replica that does not answer, and says so', async () => {
+  it('a delete waits for a replica that does not answer, and reports it', async () => {
     const project = await stored();
     await cluster.standIn.run('SYSTEM STOP MERGES events_local');
     const [, missing = ''] = hostsOf(1);
@@ -306,7 +306,7 @@ describe('a delete on a cluster (stand-in, not replicated)', () => {
   });
 });
 
-describe('attaching a month of a run on a cluster (stand-in, not replicated)', () => {
+describe('attaching a month of a run on a cluster (test double, not replicated)', () => {
   let cluster: Cluster;
   let store: RunStore;
   const warned: { readonly about: Record<string, unknown>; readonly message: string }[] = [];
@@ -331,7 +331,7 @@ describe('attaching a month of a run on a cluster (stand-in, not replicated)', (
     return run;
   }
 
-  it('waiting for replicas is logged with the shard, the table and who is behind, and ends with them', async () => {
+  it('a wait for replicas is logged with the shard, the table and the replicas that are behind', async () => {
     const run = await checkedRun();
     const release = Promise.withResolvers<void>();
     cluster.standIn.caughtUp = async () => await release.promise;
@@ -359,7 +359,7 @@ describe('attaching a month of a run on a cluster (stand-in, not replicated)', (
     expect(warned).toHaveLength(said);
   });
 
-  it('without most replicas of a shard it ends with their names and what each said, and the same call ends it later', async () => {
+  it('without most replicas of a shard it fails with their names and errors, and the same call completes it later', async () => {
     const run = await checkedRun();
     const behind = hostsOf(1).slice(1);
     cluster.standIn.caughtUp = async (table, host) => {

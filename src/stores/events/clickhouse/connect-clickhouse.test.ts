@@ -30,7 +30,7 @@ explorerConformance('ClickHouse over HTTP', open);
 runTablesConformance('ClickHouse over HTTP', open);
 
 describe('a ClickHouse server', () => {
-  it('that cannot be reached is unavailable, and neither its address nor the password is told', async () => {
+  it('is unavailable if it cannot be reached, without revealing its address or password', async () => {
     const failure = await connectClickhouse('http://millrace:sec-ret@127.0.0.1:1/events_db').catch((e: unknown) => e);
     expect(failure).toBeInstanceOf(StoreUnavailableError);
     expect(String(failure)).not.toMatch(/sec-ret|127\.0\.0\.1/);
@@ -46,7 +46,7 @@ describe('a ClickHouse server', () => {
     },
   );
 
-  it('that goes away is unavailable: a later insert of the same batch is exact', async () => {
+  it('is unavailable after it stops, and a later insert of the same batch is exact', async () => {
     const standIn = new ClickhouseStandIn();
     const url = await standIn.listen();
     const store = await connectClickhouse(url);
@@ -67,7 +67,7 @@ describe('a ClickHouse server', () => {
     await again.close();
   });
 
-  it('gets no value of a row or parameter as SQL text', async () => {
+  it('receives no value of a row or parameter as SQL text', async () => {
     const standIn = new ClickhouseStandIn();
     const store = await connectClickhouse(await standIn.listen());
     await insertRows(store, 'text', [testRow(newProject(), { event: 'CANARY', distinctId: 'CANARY' })]);

@@ -9,15 +9,15 @@ import { connectServer, type ClickhouseServer } from './server.ts';
 
 export interface ClickhouseOptions {
   readonly queryTimeoutMs?: number;
-  /** Name of the cluster on the servers; empty: one server. */
+  /** Name of the cluster on the servers. Empty for a single server. */
   readonly cluster?: string;
-  /** Addresses of the cluster's servers, see cluster-layout.ts; empty: those that the servers use among each other. */
+  /** Addresses of the cluster's servers, as in `clusterLayout`. */
   readonly replicas?: string;
   /** Whether to migrate the tables first; default true. Otherwise servers are contacted with the first query. */
   readonly migrates?: boolean;
-  /** For a cluster: how long to wait for replicas before the reason is queried and logged, and interval after that, ms. Default 5000. */
+  /** For a cluster, how long to wait for replicas before the reason is queried and logged, and the interval after that. Default 5000. */
   readonly pollMs?: number;
-  /** For a cluster: receives what is waited for. Default: not logged. */
+  /** For a cluster, logs what is waited for. By default nothing is logged. */
   readonly log?: WarnLog;
 }
 

@@ -25,11 +25,11 @@ export interface ClusterOptions {
   readonly queryTimeoutMs: number;
   /** Name of the cluster. */
   readonly cluster: string;
-  /** See cluster-layout.ts. */
+  /** As in `clusterLayout`. */
   readonly replicas: string;
-  /** See connect-clickhouse.ts. */
+  /** As in `ClickhouseOptions`. */
   readonly migrates: boolean;
-  /** See connect-clickhouse.ts. */
+  /** As in `ClickhouseOptions`. */
   readonly pollMs: number;
   readonly log: WarnLog;
 }
@@ -271,7 +271,7 @@ async function clusterHealth(shards: readonly Replicas[]): Promise<StoreHealth> 
     if (working < needed) {
       const detail =
         `Shard ${at + 1} of the ClickHouse cluster has ${working} of ${states.length} replicas that take inserts, ` +
-        `and needs ${needed}: look at its servers and at ClickHouse Keeper.`;
+        `and needs ${needed}; check its servers and ClickHouse Keeper.`;
       return { ok: false, detail };
     }
     // Those who accept a loss delete what was set aside; the count of lost parts stays.
@@ -279,15 +279,15 @@ async function clusterHealth(shards: readonly Replicas[]): Promise<StoreHealth> 
     const health = healthOf(isLost ? damagedIn(states) : []);
     if (!health.ok) return health;
   }
-  return { ok: true, detail: mendedText(damagedIn(statesByShard.flat())) };
+  return { ok: true, detail: repairedText(damagedIn(statesByShard.flat())) };
 }
 
 function damagedIn(states: readonly (ReplicaState | undefined)[]): DamagedPart[] {
   return states.flatMap((state) => state?.damaged ?? []);
 }
 
-/** Nothing is missing, but a disk is not to be trusted. */
-function mendedText([first, ...more]: readonly DamagedPart[]): string {
+/** Describes repaired damage: nothing is missing, but the disk cannot be trusted. */
+function repairedText([first, ...more]: readonly DamagedPart[]): string {
   if (first === undefined) return '';
   const others = more.length === 0 ? '' : ` and ${more.length} more`;
   return (
@@ -296,7 +296,7 @@ function mendedText([first, ...more]: readonly DamagedPart[]): string {
   );
 }
 
-/** Undefined when the replica does not answer: the others decide whether the shard is well, and soon enough for a probe. */
+/** Returns `undefined` if the replica does not answer, soon enough for a probe. The others decide whether the shard is healthy. */
 async function replicaState(server: ClickhouseServer): Promise<ReplicaState | undefined> {
   if (!(await server.answers())) return undefined;
   try {

@@ -9,23 +9,23 @@ export interface DeleteOnShard {
   /** Counted from 1. */
   readonly shardNumber: number;
   readonly rows: RunDays;
-  /** How long the statement itself is waited for, and then between two looks at its replicas. */
+  /** How long to wait for the statement itself, and then between polls of its replicas. */
   readonly pollMs: number;
 }
 
-/** The delete as one replica knows it. Undefined: it does not answer. */
+/** State of the delete on one replica, or `undefined` if it does not answer. */
 type ReplicaDelete = { readonly isKnown: boolean; readonly isDone: boolean; readonly failure: string } | undefined;
 
 /**
- * Resolves once every replica of the shard has deleted the rows. The statement ends only then, and a replica that is missing may keep
- * it for minutes without a word: after a while the replicas are asked instead, and what is missing is said.
+ * Resolves once every replica of the shard has deleted the rows. The statement ends only then, and a missing replica may block it
+ * silently for minutes. So the replicas are polled after a while, and what is missing is reported.
  */
 export async function deleteOnShard(shard: Replicas, work: DeleteOnShard, watch: DeleteWatch = {}): Promise<void> {
   if (await isDoneSoon(shard, work, watch)) return;
   const id = await shard.use((server) => deleteId(server, work));
   if (id === undefined) {
     throw new StoreUnavailableError(
-      `Shard ${work.shardNumber} of the ClickHouse cluster does not know of the delete yet`,
+      `Shard ${work.shardNumber} of the ClickHouse cluster has not received the delete yet`,
     );
   }
   for (;;) {
@@ -38,18 +38,18 @@ export async function deleteOnShard(shard: Replicas, work: DeleteOnShard, watch:
   }
 }
 
-/** False: the engine has the delete and is not through with it. */
+/** Returns false if the engine has accepted the delete and not completed it. */
 async function isDoneSoon(shard: Replicas, work: DeleteOnShard, { signal }: DeleteWatch): Promise<boolean> {
   const sql = deleteRunSql(work.rows, work.table);
   const over = new AbortController();
   const stopped = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
   const statement = shard.use((server) => server.command(sql)).then(() => true);
-  // The server continues with it however its client waits, and the look at the replicas says how it ended.
+  // The server continues regardless of its client, and polling the replicas shows the outcome.
   statement.catch(() => undefined);
   try {
     return await Promise.race([statement, sleep(work.pollMs, false, { signal: stopped })]);
   } catch (error) {
-    // It was taken, and a replica is away. One that no server took is begun again by the caller.
+    // It was accepted, and a replica is unavailable. The caller repeats a delete that no server accepted.
     if (error instanceof StoreUnavailableError && !(error instanceof ServerAwayError)) return false;
     throw error;
   } finally {
@@ -57,7 +57,7 @@ async function isDoneSoon(shard: Replicas, work: DeleteOnShard, { signal }: Dele
   }
 }
 
-/** The last delete of the run, under the name that all replicas of the shard have for it. */
+/** Returns the id of the run's last delete, which is the same on all replicas of the shard. */
 async function deleteId(server: ClickhouseServer, { table, rows }: DeleteOnShard): Promise<string | undefined> {
   const sql = `SELECT max(mutation_id) AS id FROM system.mutations
 WHERE database = currentDatabase() AND table = '${table}' AND position(command, {run:String}) > 0`;
@@ -82,12 +82,12 @@ FROM system.mutations WHERE database = currentDatabase() AND table = '${table}' 
 
 const failureLettersMax = 200;
 
-/** Why the replica keeps the delete from being done; empty: it does not. */
+/** Returns why the delete is not completed on the replica. Empty if it is. */
 function lackOf({ host }: ClickhouseServer, state: ReplicaDelete): string[] {
   if (state === undefined) return [`${host} does not answer`];
   if (state.isDone) return [];
-  if (!state.isKnown) return [`${host} has not heard of the delete yet`];
+  if (!state.isKnown) return [`${host} has not received the delete yet`];
   return [
-    `${host} ${state.failure === '' ? 'is at work on it' : `fails: ${state.failure.slice(0, failureLettersMax)}`}`,
+    `${host} ${state.failure === '' ? 'is still deleting' : `fails: ${state.failure.slice(0, failureLettersMax)}`}`,
   ];
 }

@@ -4,7 +4,7 @@ import { splitLargeParams } from './large-params.ts';
 const fieldBytesMax = 131_072;
 
 describe('large parameters of a ClickHouse server', () => {
-  it('a statement with small values stays as it is', () => {
+  it('a statement with small values stays unchanged', () => {
     const params = { ids: ['a', "b'\\"], text: 'x'.repeat(1000), n: 5 };
     expect(splitLargeParams('SELECT {ids:Array(String)}, {text:String}, {n:Int32}', params)).toEqual({
       sql: 'SELECT {ids:Array(String)}, {text:String}, {n:Int32}',
@@ -12,7 +12,7 @@ describe('large parameters of a ClickHouse server', () => {
     });
   });
 
-  it('a large list is bound as pieces of its text, every place of it', () => {
+  it('a large list is bound as pieces of its text, at every occurrence', () => {
     const ids = Array.from({ length: 10_000 }, (_, i) => `person-${i}`);
     const { sql, params } = splitLargeParams(
       'SELECT {ids:Array(String)} WHERE x IN {ids:Array(String)} AND y = {n:Int32}',
@@ -25,13 +25,13 @@ describe('large parameters of a ClickHouse server', () => {
     expect(pieces.map((name) => params[name]).join('')).toBe(`['${ids.join("','")}']`);
   });
 
-  it('no piece is larger than a field may be, whatever it is made of, and none cuts a character', () => {
+  it('no piece exceeds the limit of a field, for any content, and none splits a character', () => {
     for (const text of ['鞋', '👟', "\\'", '\t', 'a👟']) {
       const { params } = splitLargeParams('SELECT {s:String}', { s: text.repeat(100_000) });
       const pieces = Object.values(params) as string[];
       expect(pieces.join('')).toBe(text.repeat(100_000));
       expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
-      // Each byte of ASCII may be sent with an escape before it.
+      // Each ASCII byte may be sent with an escape.
       const bytes = pieces.map((piece) => Buffer.byteLength(piece.replace(/[\0-\x7f]/g, '$&$&')));
       expect(Math.max(...bytes)).toBeLessThan(fieldBytesMax);
     }

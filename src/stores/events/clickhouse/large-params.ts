@@ -6,14 +6,14 @@ export interface Bound {
 }
 
 /**
- * A server refuses a parameter of more than 128 KiB (`http_max_field_value_size`), and that limit cannot be raised by a query. A piece
- * has at most three bytes of UTF-8 a character, or two where a byte is escaped: 120,000 of 131,072 bytes.
+ * A server refuses a parameter of more than 128 KiB (`http_max_field_value_size`), a limit that a query cannot raise. Each character
+ * of a piece takes at most three bytes of UTF-8, or two if a byte is escaped: 120,000 of 131,072 bytes.
  */
 const pieceCharsMax = 40_000;
 
 /**
- * The same statement with its large texts and lists in pieces that the server puts together before it runs the query. The value's
- * text stays the same and stays bound: none of it becomes SQL.
+ * Splits large texts and lists of a statement into pieces that the server concatenates before it runs the query. The value's text
+ * stays the same and stays bound: none of it becomes SQL.
  */
 export function splitLargeParams(sql: string, params: Readonly<Record<string, QueryParam>>): Bound {
   let split = sql;
@@ -25,7 +25,7 @@ export function splitLargeParams(sql: string, params: Readonly<Record<string, Qu
       const pieces = piecesOf(text);
       const names = pieces.map((_, at) => `${name}__${at}`);
       for (const [at, piece] of pieces.entries()) bound[names[at] as string] = piece;
-      split = split.replaceAll(placeholder(name), (_, type: string) => putTogether(names, type));
+      split = split.replaceAll(placeholder(name), (_, type: string) => concatenated(names, type));
     }
   }
   return { sql: split, params: bound };
@@ -33,7 +33,7 @@ export function splitLargeParams(sql: string, params: Readonly<Record<string, Qu
 
 const placeholder = (name: string): RegExp => new RegExp(`\\{${name}:([^{}]+)\\}`, 'g');
 
-/** Text that becomes the value when the engine casts it; undefined when the value fits into one field. */
+/** Returns the text that the engine casts to the value, or `undefined` if the value fits into one field. */
 function largeText(value: QueryParam): string | undefined {
   if (typeof value === 'string') return value.length > pieceCharsMax ? value : undefined;
   if (!Array.isArray(value)) return undefined;
@@ -45,7 +45,7 @@ function literalOf(value: string | number | bigint | boolean): string {
   return typeof value === 'string' ? `'${value.replace(/[\\']/g, '\\$&')}'` : String(value);
 }
 
-/** No piece ends within a surrogate pair. */
+/** Splits the text without splitting a surrogate pair. */
 function piecesOf(text: string): string[] {
   const pieces: string[] = [];
   for (let start = 0; start < text.length;) {
@@ -59,7 +59,7 @@ function piecesOf(text: string): string[] {
 
 const isLeadSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 
-function putTogether(names: readonly string[], type: string): string {
+function concatenated(names: readonly string[], type: string): string {
   const text = `concat(${names.map((name) => `{${name}:String}`).join(', ')})`;
   return type === 'String' ? text : `CAST(${text}, '${type.replaceAll("'", "\\'")}')`;
 }

@@ -3,7 +3,7 @@ import { ServerAwayError, StoreUnavailableError } from '../eventstore.ts';
 import { Replicas } from './replicas.ts';
 import type { ClickhouseServer } from './server.ts';
 
-/** Servers that are there or not, and what was asked of them. */
+/** Creates servers that can be unavailable and record their calls. */
 function fakeServers(count: number) {
   const asked: string[] = [];
   const away = new Set<number>();
@@ -25,7 +25,7 @@ function fakeServers(count: number) {
 }
 
 describe('replicas', () => {
-  it('the first one works for all while it can, the next while it is away, and it again once it answers', async () => {
+  it('the first server is used while it works, the next while it is unavailable, and the first again once it answers', async () => {
     vi.useFakeTimers();
     try {
       const { replicas, work, away, take } = fakeServers(2);
@@ -48,14 +48,14 @@ describe('replicas', () => {
     }
   });
 
-  it('what is wrong with the work is told at once, and nobody else is asked', async () => {
+  it('an error of the work itself is thrown immediately, without trying another server', async () => {
     const { replicas, take } = fakeServers(2);
     const refuse = (): Promise<never> => Promise.reject(new StoreUnavailableError('too many parts'));
     await expect(replicas.use(refuse)).rejects.toThrow('too many parts');
     expect(take()).toEqual([]);
   });
 
-  it('ends with the last failure when nobody is there', async () => {
+  it('fails with the last error if no server is available', async () => {
     const { replicas, work, away } = fakeServers(3);
     for (const at of [0, 1, 2]) away.add(at);
     await expect(replicas.use(work)).rejects.toBeInstanceOf(ServerAwayError);

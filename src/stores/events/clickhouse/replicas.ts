@@ -4,13 +4,13 @@ import type { ClickhouseServer } from './server.ts';
 const restMs = 10_000;
 
 /**
- * Servers that can do the same work, in order of preference. Work goes to the first; while that one is away, to the next. One that
- * was away is asked again after a while, with a question that costs little. The same one works for all while it can, so that whoever
- * reads after an insert reads where the rows came in first.
+ * Servers that can do the same work, in order of preference. Work goes to the first available one. A server that was unavailable is
+ * pinged again after a while. All callers use the same server while it works, so that a read after an insert goes to where the rows
+ * arrived first.
  */
 export class Replicas {
   readonly servers: readonly ClickhouseServer[];
-  /** By server: when it may be asked again; 0: it answered the last time. */
+  /** Per server, when it may be tried again; 0 if it answered the last time. */
   readonly #restsUntil: number[];
 
   constructor(servers: readonly ClickhouseServer[]) {
@@ -19,7 +19,7 @@ export class Replicas {
   }
 
   async use<T>(work: (server: ClickhouseServer) => Promise<T>): Promise<T> {
-    let failure: unknown = new ServerAwayError('No ClickHouse server of the shard is there to be asked');
+    let failure: unknown = new ServerAwayError('No ClickHouse server of the shard is available');
     for (const at of this.#order()) {
       const server = this.servers[at] as ClickhouseServer;
       const isKnown = this.#restsUntil[at] === 0;
@@ -38,7 +38,7 @@ export class Replicas {
     throw failure;
   }
 
-  /** Those that rest come last. */
+  /** Puts servers that were recently unavailable last. */
   #order(): number[] {
     const now = performance.now();
     const rests = (at: number): number => ((this.#restsUntil[at] as number) > now ? 1 : 0);

@@ -2,10 +2,10 @@ import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { grantedTables } from '../../../../test/support/clickhouse-rights.ts';
 
-/** Everybody may read them, as far as they are about what one may read. */
+/** System tables that every user may read, limited to objects the user can access. */
 const forEveryone = new Set(['tables', 'columns', 'databases']);
 
-it('the guide grants every table of the system that any statement on a server reads', () => {
+it('the guide grants every system table that a statement on a server reads', () => {
   const sources = globSync(
     'src/{stores/events,stores/move,stores/backup,server/service,pipeline,server/api}/**/*.ts',
   ).filter((path) => !path.includes('.test.') && !path.startsWith('src/stores/events/chdb/'));

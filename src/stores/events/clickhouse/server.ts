@@ -12,16 +12,16 @@ import { ServerAwayError, type QueryParam, type RowBatch } from '../eventstore.t
 import { splitLargeParams } from './large-params.ts';
 import { whileAnswering } from './while-answering.ts';
 
-/** One ClickHouse server over HTTP: what its client does, with our errors. */
+/** One ClickHouse server over HTTP. Wraps its client with the errors of the port. */
 export interface ClickhouseServer {
   /** Host and port, for messages. */
   readonly host: string;
   insert(sql: string, batch: RowBatch): Promise<void>;
   command(sql: string, settings?: ServerSettings): Promise<void>;
   rows<Row>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<Row[]>;
-  /** A query of one text column: its values, each with a newline behind it. */
+  /** Queries one text column and returns its values, each followed by a newline. */
   lines(sql: string): Promise<Buffer>;
-  /** Whether it answers at all, within a few seconds. */
+  /** Checks whether the server answers within a few seconds. */
   answers(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -30,12 +30,12 @@ export type ServerSettings = ClickHouseSettings;
 
 export interface ServerOptions {
   readonly queryTimeoutMs: number;
-  /** For reading, besides those of every query. */
+  /** Additional settings for reads. */
   readonly readSettings?: ServerSettings;
 }
 
 const insertTimeoutMs = 300_000;
-/** The server ends a query by itself; the client waits a little longer to hear of it. */
+/** The server enforces the query's time limit; the client waits slightly longer for its error. */
 const graceMs = 10_000;
 const pingMsMax = 3000;
 
@@ -43,7 +43,7 @@ export function connectServer(url: URL, { queryTimeoutMs, readSettings }: Server
   const common = {
     url,
     application: 'millrace',
-    // The client's own log would repeat statements and parameters; errors reach the caller anyway.
+    // The client's log would repeat statements and parameters; errors reach the caller anyway.
     log: { level: ClickHouseLogLevel.OFF },
     use_multipart_params_auto: true,
   };
@@ -142,14 +142,14 @@ async function drain(stream: AsyncIterable<unknown>): Promise<void> {
 }
 
 /**
- * What the client throws is the engine's exception, a refusal with the engine's code that the client does not parse (a form that its
- * HTTP handler rejects), or trouble of the connection. Only the last means that the server is away.
+ * Converts an error of the client: an exception of the engine, a refusal with an engine code that the client does not parse (a form
+ * that its HTTP handler rejects), or a connection failure. Only the last means that the server is unavailable.
  */
-function engineFailure(error: unknown, judge: (message: string, cause: unknown) => Error): Error {
-  if (error instanceof ClickHouseError) return judge(`Code: ${error.code}. ${error.message}`, error);
+function engineFailure(error: unknown, toError: (message: string, cause: unknown) => Error): Error {
+  if (error instanceof ClickHouseError) return toError(`Code: ${error.code}. ${error.message}`, error);
   const { code, message } =
     error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: '' };
-  if (engineCode(message) !== 0) return judge(message, error);
-  // A network error's own message names the address, and this sentence is shown to any client that asks for the service's health.
+  if (engineCode(message) !== 0) return toError(message, error);
+  // A network error's message contains the address, and any client that requests the service's health sees this message.
   return new ServerAwayError(`The ClickHouse server cannot be reached: ${code ?? message}`, { cause: error });
 }

@@ -1,10 +1,10 @@
 /**
- * Which shard a row belongs to: murmur3 (32 bits, seed 0) of `<project>:<distinct_id>`, as the engine's murmurHash3_32 computes it.
- * Equal identities share project and distinct_id, so their rows always meet on one shard.
+ * Key of the shard of a row: murmur3 (32 bits, seed 0) of `<project>:<distinct_id>`, as the engine's murmurHash3_32 computes it.
+ * Equal identities have the same project and distinct_id, so their rows are always on one shard.
  */
 export const shardKeySql = "murmurHash3_32(concat(toString(project_id), ':', distinct_id))";
 
-/** For many rows: the bytes of the last project are kept. */
+/** Creates a hash function for many rows, which keeps the bytes of the last project. */
 export function createShardHash(): (projectId: number, from: Uint8Array, start: number, end: number) => number {
   let project: number | undefined;
   let prefixBytes = 0;

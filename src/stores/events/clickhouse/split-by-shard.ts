@@ -3,18 +3,18 @@ import { blockHead } from '../native-columns.ts';
 import { columnHeads, eventColumns } from '../rows.ts';
 import { createShardHash } from './shard-key.ts';
 
-/** A column of a block: where its values lie, and where each begins when they differ in length. */
+/** A column of a block. */
 interface Column {
   readonly bytes: Buffer;
-  /** Bytes of each value; 0: they differ. */
+  /** Bytes of each value, or 0 if they vary. */
   readonly width: number;
-  /** Of values that differ: where row i begins; one more than there are rows. */
+  /** Start of each row's value if their sizes vary, plus the end of the last. */
   readonly starts: Uint32Array;
 }
 
 /**
- * The rows of a batch by shard, each in the order of the batch; undefined for a shard without rows. `slots`: shard by remainder of
- * the hash (cluster-layout.ts). The same batch is always split the same way. Throws when the bytes are no block of EventRowWriter.
+ * Splits the rows of a batch by shard, in order; a shard without rows gets `undefined`. `slots` maps the remainder of the hash to a
+ * shard (cluster-layout.ts). The same batch is always split in the same way. Throws if the bytes are not a block of EventRowWriter.
  */
 export function splitByShard(batch: RowBatch, slots: readonly number[]): (RowBatch | undefined)[] {
   const shards = Math.max(...slots) + 1;
@@ -45,7 +45,7 @@ function shardsOfRows(columns: readonly Column[], rows: number, slots: readonly 
   return shardOf;
 }
 
-/** Where the text of a value begins, behind its length. */
+/** Returns where the text of a value starts, after its length. */
 function textStart(bytes: Uint8Array, from: number): number {
   let at = from;
   while ((bytes[at] as number) >= 0x80) at++;
@@ -112,8 +112,7 @@ function readColumns(block: Buffer, rows: number): Column[] {
   return columns;
 }
 
-const brokenBlock =
-  'expected a block of rows as EventRowWriter makes it, got other bytes; the rows are damaged, not the store';
+const brokenBlock = 'expected a block of rows of EventRowWriter, got other bytes; the rows are damaged, not the store';
 
 function expected(block: Buffer, at: number, bytes: Uint8Array): number {
   const end = at + bytes.length;
@@ -121,7 +120,7 @@ function expected(block: Buffer, at: number, bytes: Uint8Array): number {
   return end;
 }
 
-/** From the first value's place on. */
+/** Returns where each value starts, relative to the first. */
 function startsOf(block: Buffer, from: number, rows: number): Uint32Array {
   const starts = new Uint32Array(rows + 1);
   let at = from;

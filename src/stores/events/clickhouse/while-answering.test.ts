@@ -6,13 +6,13 @@ const hangs = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
 
 describe('work on a server', () => {
-  it('ends with what it gives, or with its own error', async () => {
+  it('returns its result or throws its error', async () => {
     const silent = async (): Promise<boolean> => false;
     expect(await whileAnswering(silent, async () => 5)).toBe(5);
     await expect(whileAnswering(silent, () => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
   });
 
-  it('is given up once the server has been silent twice in a row, and its request is aborted', async () => {
+  it('fails once the server has been silent twice in a row, and its request is aborted', async () => {
     const pings = [false, true, false, false];
     let aborted = false;
     const work = (signal: AbortSignal): Promise<never> => {
@@ -23,7 +23,7 @@ describe('work on a server', () => {
     expect({ pings, aborted }).toEqual({ pings: [], aborted: true });
   });
 
-  it('takes as long as it needs while the server answers', async () => {
+  it('may take as long as it needs while the server answers', async () => {
     let pings = 0;
     const { promise, resolve } = Promise.withResolvers<string>();
     const answers = async (): Promise<boolean> => {

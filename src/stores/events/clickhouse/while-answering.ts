@@ -5,10 +5,10 @@ const pingEveryMs = 2000;
 const silentPingsMax = 2;
 
 /**
- * Work on a server that hangs ends as if the server had gone away, within about ten seconds instead of the timeout of its request, so
- * that another replica can take over under the same token. A server that answers pings may take as long as it needs.
+ * Fails work on a hung server as if the server were unavailable, within about ten seconds instead of the timeout of its request, so
+ * that another replica can take over with the same token. A server that answers pings may take as long as it needs.
  *
- * `answers` resolves within a few seconds. `work` must end soon after its signal is aborted; how it ends then does not matter.
+ * `answers` resolves within a few seconds. `work` must end soon after its signal is aborted, in any way.
  */
 export async function whileAnswering<T>(
   answers: () => Promise<boolean>,
@@ -18,7 +18,7 @@ export async function whileAnswering<T>(
   const hung = new AbortController();
   const ended = new AbortController();
   const working = work(hung.signal);
-  const watching = untilSilent(answers, pauseMs, ended.signal);
+  const watching = rejectWhenSilent(answers, pauseMs, ended.signal);
   try {
     return await Promise.race([working, watching]);
   } catch (error) {
@@ -31,7 +31,7 @@ export async function whileAnswering<T>(
 }
 
 /** Rejects with ServerAwayError once the server is silent, with AbortError once `ended` is aborted. */
-async function untilSilent(answers: () => Promise<boolean>, pauseMs: number, ended: AbortSignal): Promise<never> {
+async function rejectWhenSilent(answers: () => Promise<boolean>, pauseMs: number, ended: AbortSignal): Promise<never> {
   for (let silentPings = 0; silentPings < silentPingsMax;) {
     await sleep(pauseMs, undefined, { signal: ended });
     silentPings = (await answers()) ? 0 : silentPings + 1;
