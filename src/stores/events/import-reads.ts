@@ -96,18 +96,18 @@ ORDER BY day, event`,
 
 export interface IdentityPage<Event = ImportedIdentity> {
   readonly events: readonly Event[];
-  /** The `after` of the next page; undefined: there is none. */
+  /** Pass it as `after` for the next page. `undefined` after the last. */
   readonly next: IdentityKey | undefined;
 }
 
-/** Where a page ends. */
+/** Position at which a page ends. */
 export interface IdentityKey {
   readonly day: string;
   readonly uuid: string;
   readonly distinctId: string;
 }
 
-/** Events of this name on one day or on all of them, from any run or from capture, in the order of the table's key. `table`: as above. */
+/** Lists events with this name on one day or all days, from any run or from capture, in the order of the table's key. `table` is as in `importedCounts`. */
 export async function importedEvents(
   store: StoreReader,
   projectId: number,
@@ -154,8 +154,8 @@ function placeOf(after: IdentityKey | undefined): Readonly<Record<string, string
 }
 
 /**
- * Returns where other writers than these runs have stored events of this name. Without FINAL: one row is enough, even if it is hidden by
- * a row of theirs.
+ * Returns where writers other than these runs have stored events with this name. Without FINAL: one row is enough, even if it is
+ * hidden by a row of these runs.
  */
 export async function placesWithoutRuns(
   store: EventStore,
@@ -196,7 +196,7 @@ export interface ImportedProperties {
   readonly properties: string;
 }
 
-/** Returns the stored properties of these events, from any run or from capture. `table`: as above. */
+/** Returns the stored properties of these events, from any run or from capture. `table` is as in `importedCounts`. */
 export async function importedProperties(
   store: StoreReader,
   projectId: number,

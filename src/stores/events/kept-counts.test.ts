@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { StoreDeniedError, type QueryParam, type StoreReader } from './eventstore.ts';
 import { KeptCounts, type CountQuery } from './kept-counts.ts';
 
-/** A part of the engine: day → events that it holds; every one of them is another event. */
+/** A part of the engine: day → number of its events, all distinct. */
 interface Part {
   readonly name: string;
   readonly level: number;
   readonly days: Readonly<Record<number, number>>;
 }
 
-/** Answers as the engine would, about one name and kind. `before`: called with the kind of every question. */
+/** Answers like the engine, for one name and kind. `before` is called with the kind of every query. */
 function engineOf(parts: Part[], before: (kind: 'list' | 'ranges' | 'plain' | 'final') => void = () => undefined) {
   const asked: string[] = [];
   const answers = {
@@ -54,8 +54,8 @@ const all: CountQuery = { bucket: 'b', name: 'n', where, time: { column: 'timest
 const sum = (cells: readonly { readonly count: number }[] | undefined): number | undefined =>
   cells?.reduce((total, { count }) => total + count, 0);
 
-describe('counts that are kept', () => {
-  it('reads days again whose parts have changed, and no others', async () => {
+describe('kept counts', () => {
+  it('only rereads days whose parts have changed', async () => {
     const parts: Part[] = [
       { name: 'old', level: 1, days: { 1: 10, 2: 20 } },
       { name: 'new', level: 0, days: { 3: 5 } },
@@ -68,13 +68,13 @@ describe('counts that are kept', () => {
     expect(asked.slice(5)).toEqual(['list']);
     parts.push({ name: 'late', level: 0, days: { 2: 1 } });
     expect(sum(await counts.count(all))).toBe(36);
-    // Day 1 lies in a span of its own now.
+    // Day 1 is in a separate span now.
     expect(asked.slice(6)).toEqual(['list', 'ranges', 'plain', 'final', 'list']);
     expect(sum(await counts.count(all))).toBe(36);
     expect(asked.slice(11)).toEqual(['list']);
   });
 
-  it('a part that appears among days that are being counted makes it count them again', async () => {
+  it('a part that appears while its days are counted causes a recount', async () => {
     const parts: Part[] = [{ name: 'old', level: 1, days: { 1: 10, 4: 20 } }];
     let isFirst = true;
     const { store, asked } = engineOf(parts, (kind) => {
@@ -86,7 +86,7 @@ describe('counts that are kept', () => {
     expect(asked.filter((kind) => kind === 'plain' || kind === 'final')).toEqual(['plain', 'plain', 'final']);
   });
 
-  it('parts that change at every look are not counted by their days', async () => {
+  it('parts that change at every poll are not counted by days', async () => {
     const parts: Part[] = [{ name: 'old', level: 1, days: { 1: 10 } }];
     let turn = 0;
     const { store } = engineOf(parts, (kind) => {
@@ -95,7 +95,7 @@ describe('counts that are kept', () => {
     expect(await new KeptCounts(store).count(all)).toBeUndefined();
   });
 
-  it('a part without rows, of which the engine says nothing, is left out', async () => {
+  it('a part without rows, for which the engine returns nothing, is skipped', async () => {
     const parts: Part[] = [
       { name: 'old', level: 1, days: { 1: 10 } },
       { name: 'deleted', level: 1, days: {} },
@@ -103,21 +103,21 @@ describe('counts that are kept', () => {
     expect(sum(await new KeptCounts(engineOf(parts).store).count(all))).toBe(10);
   });
 
-  it('a cluster, which has no parts of its own, is not counted by days', async () => {
+  it('a cluster, which has no local parts, is not counted by days', async () => {
     expect(await new KeptCounts(engineOf([]).store).count(all)).toBeUndefined();
   });
 
-  it('a store whose user may not read the list of parts is not counted by days; other trouble is told', async () => {
-    let trouble: Error = new StoreDeniedError('expected the right to read system.parts');
+  it('a store whose user must not list parts is not counted by days; other errors are thrown', async () => {
+    let failure: Error = new StoreDeniedError('expected the right to read system.parts');
     const { store } = engineOf([{ name: 'old', level: 1, days: { 1: 10 } }], (kind) => {
-      if (kind === 'list') throw trouble;
+      if (kind === 'list') throw failure;
     });
     expect(await new KeptCounts(store).count(all)).toBeUndefined();
-    trouble = new Error('out of order');
-    await expect(new KeptCounts(store).count(all)).rejects.toThrow('out of order');
+    failure = new Error('broken');
+    await expect(new KeptCounts(store).count(all)).rejects.toThrow('broken');
   });
 
-  it('only days that a bound of time cuts are read with it', async () => {
+  it('only days cut by a time bound are read with it', async () => {
     const parts: Part[] = [
       { name: 'before', level: 1, days: { 1: 10 } },
       { name: 'cut', level: 1, days: { 2: 1, 3: 1, 4: 1 } },

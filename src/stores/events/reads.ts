@@ -26,7 +26,7 @@ export interface EventKey {
 
 export interface EventPage {
   readonly events: readonly StoredEvent[];
-  /** The `cursor` of the next page; null: there is none. */
+  /** The `cursor` of the next page. `null` after the last. */
   readonly next: EventKey | null;
 }
 
@@ -68,7 +68,7 @@ interface NewestPage {
   readonly limit: number;
   readonly cursor?: EventKey;
   readonly nowMicros: bigint;
-  /** Reach of earlier lists of this store, which makes first pages cheaper. Default: unknown. */
+  /** Reach of earlier lists of this store, which makes first pages cheaper. */
   readonly reach?: RecentReach;
 }
 
@@ -117,7 +117,7 @@ interface Place {
   readonly before: bigint | undefined;
   /** No event is newer. */
   readonly from: bigint;
-  /** Where the next span begins, whatever its length; undefined: its length decides. */
+  /** Where the next span begins. If `undefined`, its length decides. */
   readonly reached: bigint | undefined;
   /** Which span comes next. */
   readonly span: number;
@@ -125,7 +125,7 @@ interface Place {
 
 interface Gathered {
   readonly keys: readonly EventKey[];
-  /** Undefined: there are no more events. */
+  /** `undefined` if there are no more events. */
   readonly next: Place | undefined;
 }
 
@@ -162,7 +162,7 @@ async function gatherKeys(
   }
 }
 
-/** Returns where a span that ends just after `from` begins; undefined: no bound. */
+/** Returns where a span that ends just after `from` begins, or `undefined` for no bound. */
 function spanStart(from: bigint, span: bigint | null, after: bigint | undefined): bigint | undefined {
   if (span === null) return after;
   const start = from - span;
@@ -293,7 +293,7 @@ const ofIdentities = `PREWHERE project_id = {project:Int32}
   AND indexHint(cityHash64(distinct_id) IN (SELECT cityHash64(arrayJoin({ids:Array(String)}))))
   AND uuid IN ({uuids:Array(UUID)})`;
 
-/** Returns the event with this uuid, the newest of several; undefined if there is none. */
+/** Returns the event with this uuid, the newest of several, if it exists. */
 export async function getEvent(store: EventStore, projectId: number, uuid: string): Promise<StoredEvent | undefined> {
   const [row] = await store.query<EventRow>(
     // Duplicates share their uuid, so PREWHERE and its index may be applied before they are merged. Servers before 25.6 use an

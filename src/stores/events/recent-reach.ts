@@ -1,27 +1,27 @@
 import { LRUCache } from 'lru-cache';
 import type { EventFilter } from './filters.ts';
 
-/** A later look is no better off than one that knows nothing: by then much may have come. */
+/** Entries are dropped after this time, because many events may have arrived since. */
 const freshMicros = 3_600_000_000n;
-/** Of the keys of all that is remembered: a filter may name many ids. */
+/** Limit for the keys of all entries, because a filter may contain many ids. */
 const keyCharsMax = 1_000_000;
 
 interface Reached {
-  /** When it was, µs since the epoch. */
+  /** Time of the list, µs since the epoch. */
   readonly atMicros: bigint;
-  /** Time of the last event that was wanted. */
+  /** Time of the last event requested. */
   readonly reachedMicros: bigint;
 }
 
 /**
- * How far back the newest events of a list reached when somebody last looked: those of the next look lie there or later, since events
- * only come. So it begins there, instead of at the last day, which may hold a million events or none. Events that are gone since do no
- * harm: a look that finds too few goes on before that time.
+ * Remembers how far back the newest events of a list reached. The newest events of the next list are there or later, since events
+ * are only added, so its search begins there instead of at the last day, which may contain a million events or none. Removed events
+ * do no harm: a search that finds too few continues before that time.
  */
 export class RecentReach {
   readonly #entries = new LRUCache<string, Reached>({ maxSize: keyCharsMax, sizeCalculation: (_, key) => key.length });
 
-  /** Where to look first, µs since the epoch; undefined: nothing is known. */
+  /** Returns where to search first, in µs since the epoch, if known. */
   reached(projectId: number, filter: EventFilter, nowMicros: bigint): bigint | undefined {
     const entry = this.#entries.get(keyOf(projectId, filter));
     if (entry === undefined || nowMicros < entry.atMicros || nowMicros - entry.atMicros > freshMicros) return undefined;

@@ -28,7 +28,7 @@ const columnHeads = [
   ['import_run', 'String'],
 ];
 
-/** One block of the Native format as ClickHouse's documentation states it, written apart from the encoder. */
+/** Decodes a block of the Native format as documented by ClickHouse, independently of the encoder. */
 function decode(batch: RowBatch): Decoded[] {
   const buffer = Buffer.concat(batch.chunks);
   let at = 0;
@@ -81,7 +81,7 @@ const anyRow = fc.record({
   properties: fc.json(),
 }) satisfies fc.Arbitrary<EventRow>;
 
-/** What decode gives for a row. */
+/** Returns what `decode` returns for a row. */
 function decoded(row: EventRow): Decoded {
   return {
     projectId: row.projectId,
@@ -96,7 +96,7 @@ function decoded(row: EventRow): Decoded {
   };
 }
 
-/** The row as it would lie in a body. */
+/** Returns the row as part of a body. */
 function spliced(row: EventRow, prefix = ''): SplicedRow {
   const parts = ['x"', row.uuid, '","', row.event, '","', row.distinctId, '",', row.properties, '}'].map((part) =>
     Buffer.from(part),
@@ -132,7 +132,7 @@ describe('EventRowWriter', () => {
     );
   });
 
-  it('splices bytes into the very row that write makes of the same texts', () => {
+  it('splices bytes into the same row that `write` creates from their texts', () => {
     fc.assert(
       fc.property(anyRow, (row) => {
         const written = new EventRowWriter();
@@ -145,7 +145,7 @@ describe('EventRowWriter', () => {
     );
   });
 
-  it.each([true, false])('keeps the run of an imported event (history: %s) in a column of its own', (historical) => {
+  it.each([true, false])('keeps the run of an imported event (history: %s) in a separate column', (historical) => {
     const writer = new EventRowWriter();
     const row = { ...sample, historical, properties: '{"a":1,"$import_run_id":"run-1"}' };
     writer.write(row);
@@ -153,7 +153,7 @@ describe('EventRowWriter', () => {
     expect(decode(writer.take()).map(({ texts }) => String(texts[3]))).toEqual(['run-1', 'run-1']);
   });
 
-  it('puts a prefix behind the opening brace', () => {
+  it('puts a prefix after the opening brace', () => {
     const row: EventRow = {
       projectId: 1,
       historical: false,
@@ -178,7 +178,7 @@ describe('EventRowWriter', () => {
     [9e9, 120_529],
     [1.5, 1],
     [-0.5, -1],
-  ])('keeps day %d within what the engine can hold', (keyDay, day) => {
+  ])('keeps day %d within the range of the engine', (keyDay, day) => {
     const writer = new EventRowWriter();
     writer.write({ ...sample, keyDay });
     expect(decode(writer.take())[0]?.day).toBe(day);
@@ -193,7 +193,7 @@ describe('EventRowWriter', () => {
     },
   );
 
-  it('grows over rows of every size and goes on after take and recycle without touching what it gave', () => {
+  it('grows for rows of every size, and continues after take and recycle without changing taken rows', () => {
     const writer = new EventRowWriter();
     const sizes = [0, 1, 127, 128, 16_383, 16_384, 1 << 20, 3 << 20];
     const rows = sizes.map((size) => ({ ...sample, properties: 'x'.repeat(size) }));
@@ -212,7 +212,7 @@ describe('EventRowWriter', () => {
     expect(writer.size).toBe(0);
   });
 
-  it('writers that share memory use what another has given back, and never what is still lent', () => {
+  it('writers that share memory reuse returned memory, and never memory still in use', () => {
     const memory = new RowMemory(1);
     const [one, other] = [new EventRowWriter(memory), new EventRowWriter(memory)];
     const batchOf = (writer: EventRowWriter, mark: string, rows: number): RowBatch => {

@@ -4,7 +4,7 @@ import { findRun, runOfProperties } from './run-marker.ts';
 
 /**
  * Columns of an insert, in the order in which EventRowWriter writes them. `event` and `import_run` are dictionaries in the table;
- * plain strings cost the engine no more than a ready dictionary would.
+ * plain strings cost the engine no more than a prepared dictionary.
  */
 const columnTypes = {
   project_id: 'Int32',
@@ -31,28 +31,28 @@ interface RowNumbers {
   readonly receivedAtMicros: number;
   /** µs since the epoch after clock correction, a whole number; may be negative. */
   readonly timestampMicros: number;
-  /** Day number (since the epoch) of the event's own client timestamp: part of its identity. Saturated to 1900..2299. */
+  /** Day number (since the epoch) of the client timestamp, part of the event's identity. Clamped to 1900..2299. */
   readonly keyDay: number;
 }
 
 export interface EventRow extends RowNumbers {
-  /** 36 characters, checked to be a UUID. */
+  /** 36 characters of a validated UUID. */
   readonly uuid: string;
   readonly event: string;
   readonly distinctId: string;
   /** JSON text of an object. */
   readonly properties: string;
-  /** The run that they name, where somebody has read them; undefined: it is looked for in the text. */
+  /** The run named by the properties. If `undefined`, it is searched in their text. */
   readonly importRun?: string | undefined;
 }
 
-/** A row whose texts lie in a body as received. Ranges are byte offsets, [from, to). The object may be reused. */
+/** A row whose texts are in a body as received. Ranges are byte offsets, [from, to). The object may be reused. */
 export interface SplicedRow extends RowNumbers {
   /** Valid UTF-8. */
   readonly json: Buffer;
-  /** Offset of the 36 characters of a checked UUID. */
+  /** Offset of the 36 characters of a validated UUID. */
   readonly uuidFrom: number;
-  /** String contents without quotes, with no escapes inside. */
+  /** String contents without quotes and escapes. */
   readonly eventFrom: number;
   readonly eventTo: number;
   readonly idFrom: number;
@@ -60,11 +60,11 @@ export interface SplicedRow extends RowNumbers {
   /** A JSON object, braces included. */
   readonly propsFrom: number;
   readonly propsTo: number;
-  /** Members to put after the `{`, ending in a comma; empty for none. With members, the object must not be empty. */
+  /** Members to insert after the `{`, ending in a comma, or empty. With members, the object must not be empty. */
   readonly propsPrefix: Uint8Array;
 }
 
-/** Rows in the layout of their columns; texts with their lengths. Views on memory that may be used again. */
+/** Rows in column layout, texts with their lengths. Views of memory that may be reused. */
 export interface RowColumns {
   readonly rows: number;
   readonly day: Uint8Array;
@@ -75,7 +75,7 @@ export interface RowColumns {
   readonly properties: Uint8Array;
 }
 
-/** A row as bytes: its UUID as the engine keeps it, its texts. */
+/** A row as bytes: its UUID in the engine's form, and its texts. */
 export interface RowPieces {
   readonly uuid: Uint8Array;
   readonly event: Uint8Array;
@@ -84,7 +84,7 @@ export interface RowPieces {
   readonly importRun: string;
 }
 
-/** What rows of columns have in common, and when each was received: µs since the epoch. */
+/** Values shared by rows of columns, and the receipt time of each in µs since the epoch. */
 export interface ColumnNumbers extends Pick<RowNumbers, 'projectId' | 'historical'> {
   readonly importRun: string;
   readonly receivedAtMicros: Float64Array;
@@ -95,7 +95,7 @@ const date32Last = 120_529; // 2299-12-31
 const firstRows = 1 << 10;
 const firstTextBytes = 1 << 14;
 
-/** What stands before the values of each column, in their order. */
+/** Bytes before the values of each column, in column order. */
 export const columnHeads: readonly Uint8Array[] = eventColumns.map((name) => columnHead(name, columnTypes[name]));
 
 /** Value of a hex digit by its character code. */
@@ -115,7 +115,7 @@ function hex16(text: Uint8Array, from: number): number {
   );
 }
 
-/** The memory of one batch, used again for a later one. */
+/** The memory of one batch, reused for a later one. */
 class Columns {
   capacity = firstRows;
   readonly projectId = new FixedColumn(4, firstRows);
@@ -129,7 +129,7 @@ class Columns {
   readonly properties: TextColumn;
   readonly importRun = new TextColumn(firstTextBytes);
 
-  /** `propertiesBytes`: to be expected. */
+  /** @param propertiesBytes expected size of all properties */
   constructor(propertiesBytes = firstTextBytes) {
     this.properties = new TextColumn(propertiesBytes);
   }
@@ -166,17 +166,17 @@ class Columns {
 
 const fixedBytes = 4 + 4 + 16 + 8 + 8 + 1;
 
-/** Memory of batches that many writers share, of which few have much to write at a time. */
+/** Memory of batches, shared by many writers of which only a few are busy at a time. */
 export class RowMemory {
   readonly #max: number;
   #free: Columns[] = [];
 
-  /** `max`: batches to keep, the largest. */
+  /** @param max number of batches to keep, the largest ones */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** The largest there is. */
+  /** Takes the largest free memory. */
   take(): Columns | undefined {
     return this.#free.pop();
   }
@@ -186,7 +186,7 @@ export class RowMemory {
   }
 }
 
-/** Encodes rows straight into columns that grow; allocates nothing per row. */
+/** Encodes rows directly into growing columns, without allocation per row. */
 export class EventRowWriter {
   #columns: Columns;
   #spare: Columns | undefined;
@@ -196,15 +196,15 @@ export class EventRowWriter {
   readonly #shared: RowMemory | undefined;
 
   /**
-   * `shared`: beside other writers, of which this one then holds memory only from `begin` to `recycle`. `propertiesBytes`: of the first
-   * batch, about; what is not written is not touched.
+   * With `shared` memory, the writer only holds memory from `begin` to `recycle`. `propertiesBytes` is the approximate size of the
+   * first batch's properties; unwritten memory is not touched.
    */
   constructor(shared?: RowMemory, propertiesBytes?: number) {
     this.#shared = shared;
     this.#columns = new Columns(propertiesBytes);
   }
 
-  /** A new batch. Only worth calling with shared memory. */
+  /** Begins a new batch. Only useful with shared memory. */
   begin(): void {
     if (this.#rows === 0) this.#columns = this.#shared?.take() ?? this.#columns;
   }
@@ -213,7 +213,7 @@ export class EventRowWriter {
     return this.#rows;
   }
 
-  /** Bytes encoded so far. */
+  /** Encoded bytes of the current batch. */
   get size(): number {
     const { event, distinctId, properties, importRun } = this.#columns;
     return this.#rows * fixedBytes + event.size + distinctId.size + properties.size + importRun.size;
@@ -244,7 +244,7 @@ export class EventRowWriter {
     this.#rows++;
   }
 
-  /** Rows that are columns already. */
+  /** Adds rows in column layout. */
   addColumns(added: RowColumns, { projectId, historical, importRun, receivedAtMicros }: ColumnNumbers): void {
     const columns = this.#columns;
     const from = this.#rows;
@@ -265,13 +265,13 @@ export class EventRowWriter {
     this.#rows = to;
   }
 
-  /** Where the next row begins in the columns of texts. */
+  /** Returns where the next row begins in the text columns. */
   get end(): { readonly event: number; readonly distinctId: number; readonly properties: number } {
     const { event, distinctId, properties } = this.#columns;
     return { event: event.size, distinctId: distinctId.size, properties: properties.size };
   }
 
-  /** Columns of the rows written so far. Valid until the next row is written. */
+  /** Returns the columns of the written rows. Valid until the next row is written. */
   written(): Omit<RowColumns, 'day' | 'timestamp'> {
     const { uuid, event, distinctId, properties } = this.#columns;
     const rows = this.#rows;
@@ -284,7 +284,7 @@ export class EventRowWriter {
     };
   }
 
-  /** A row of pieces of bytes. */
+  /** Adds a row of byte pieces. */
   addRow(numbers: RowNumbers, { uuid, event, distinctId, properties, importRun }: RowPieces): void {
     const columns = this.#begin(numbers);
     columns.uuid.setBytes(this.#rows, uuid);
@@ -295,7 +295,7 @@ export class EventRowWriter {
     this.#rows++;
   }
 
-  /** The rows written since the last call, as one block. The memory is handed over: the writer goes on in other columns. */
+  /** Takes the rows written since the last call as one block, with its memory; the writer continues in other columns. */
   take(): RowBatch {
     const columns = this.#columns;
     const chunks = [blockHead(eventColumns.length, this.#rows)];
@@ -309,8 +309,8 @@ export class EventRowWriter {
   }
 
   /**
-   * Gives the memory of a batch back, once nobody reads it any more. Optional; worth it, since the first touch of fresh
-   * memory costs as much as encoding the rows.
+   * Returns the memory of a batch once it is no longer read. Optional but worthwhile: the first touch of fresh memory costs as much
+   * as encoding the rows.
    */
   recycle(batch: RowBatch): void {
     const columns = this.#lent.get(batch);
@@ -321,7 +321,7 @@ export class EventRowWriter {
     if (columns.capacity >= (this.#spare?.capacity ?? 0)) this.#spare = columns;
   }
 
-  /** Everything of fixed width but the UUID. */
+  /** Writes all values of fixed width except the UUID. */
   #begin(row: RowNumbers): Columns {
     const columns = this.#columns;
     const at = this.#rows;

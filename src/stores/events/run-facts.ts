@@ -5,25 +5,26 @@ import { checkMonth, dropSql, orderTables, runTableName, type RunTable } from '.
 import type { RunTables, RunTableTransport } from './run-tables.ts';
 
 /**
- * Facts of a run in the order in which persons learn from them. Persons meet only where a merge names two of their ids, so ids fall into
- * components, and only within one of these the order of time matters. Component by component, each person is read and written once.
+ * Facts of a run in the order in which they are applied to persons. Persons only affect each other where a merge names two of their
+ * ids, so ids form components, and the order of time only matters within a component. Component by component, each person is read
+ * and written once.
  *
- * `components` has the CRC-32 of each id that a merge names, with the component that it belongs to; any other id is one of its own, named
- * by its CRC-32. Ids that share one by chance share a component, too, which changes nothing. `ordered` has the facts, sorted.
+ * `components` has the CRC-32 of each id that a merge names, with its component; any other id is its own component, named by its
+ * CRC-32. Ids with the same CRC-32 by chance share a component, which is harmless. `ordered` has the facts, sorted.
  */
 export interface FactsToOrder {
-  /** `rows`: the events themselves stand for their facts. */
+  /** With `rows`, the events themselves serve as their facts. */
   readonly from: RunTable;
-  /** 202403. */
+  /** 202403 is March 2024. */
   readonly months: readonly number[];
-  /** Pairs of an id's CRC-32 and its component, from 1 to 2^32 - 1: some thousands of pairs at a time. */
+  /** Pairs of an id's CRC-32 and its component, from 1 to 2^32 - 1, some thousands of pairs at a time. */
   readonly components: Iterable<Uint32Array>;
-  /** That the engine holds in memory at once, some 30 bytes each; tests make it small. */
+  /** Number of components that the engine holds in memory together, about 30 bytes each. Tests reduce it. */
   readonly componentsPerPass?: number;
 }
 
 export interface FactSlice {
-  /** Of components, half open. */
+  /** Range of components, half open. */
   readonly from: number;
   readonly to: number;
   readonly limit: number;
@@ -32,12 +33,12 @@ export interface FactSlice {
 
 export type OrderChange = { readonly run: RunRef } & (
   | { readonly kind: 'begin-order' }
-  /** `pairs`: in base64, little endian. */
+  /** `pairs` is base64, little-endian. */
   | { readonly kind: 'add-components'; readonly pairs: string; readonly count: number }
   | { readonly kind: 'order'; readonly from: RunTable; readonly months: readonly number[]; readonly pass: OrderPass }
 );
 
-/** Ids that are taken at once: those with this remainder. */
+/** The ids processed together: those with this remainder. */
 interface OrderPass {
   readonly remainder: number;
   readonly of: number;
@@ -45,7 +46,7 @@ interface OrderPass {
 
 /** One more than the last component. */
 export const componentsEnd = 2 ** 32;
-/** Text of a statement is limited to 256 KiB. */
+/** The text of a statement is limited to 256 KiB. */
 export const pairsMax = 16_384;
 const componentsPerPassDefault = 4_000_000;
 
@@ -82,13 +83,13 @@ ORDER BY ${order} LIMIT ${checkCount(limit)} OFFSET ${checkCount(offset)}`),
   };
 }
 
-/** Components of each of so many slices. */
+/** Returns the number of components per slice. */
 export function sliceWidth(slices: number): number {
   return Math.ceil(componentsEnd / checkCount(slices));
 }
 
 const order = 'component, timestamp, received_at, event, cityHash64(distinct_id), uuid';
-/** An event as it is sent. */
+/** An event in the form that clients send. */
 const lineSql = `concat('{"uuid":"', toString(uuid), '","event":', toJSONString(toString(event)), ',"distinct_id":', toJSONString(distinct_id),
   ',"timestamp":"', replaceOne(toString(timestamp, 'UTC'), ' ', 'T'), 'Z","properties":', properties, '}')`;
 const columns = `component UInt32,
@@ -148,7 +149,7 @@ SETTINGS insert_deduplicate = 0, optimize_on_insert = 0, do_not_merge_across_par
   }
 }
 
-/** What a block of sorted facts takes in memory before it is written. */
+/** Memory of a block of sorted facts before it is written. */
 const blockBytes = 64 * 1024 * 1024;
 
 function checkCount(count: number): number {

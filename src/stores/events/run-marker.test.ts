@@ -8,7 +8,7 @@ const cases: readonly (readonly [properties: string, historical: boolean, run: s
   ['{"a":1,"$import_run_id":"run-1"}', false, 'run-1'],
   ['{"a":1e400,"$import_run_id":"run-1"}', true, 'run-1'],
   ['{"a":"\\"}","$import_run_id":"run-1"}', true, 'run-1'],
-  // A transformation put something behind it.
+  // A transformation added a property after it.
   ['{"$import_run_id":"run-1","a":1}', true, 'run-1'],
   ['{"$import_run_id":"run-1"}', true, 'run-1'],
   ['{"$import_run_id":"run-1"}', false, 'run-1'],
@@ -30,13 +30,13 @@ function ofBytes(properties: string, historical: boolean): string {
   return typeof run === 'number' ? json.toString('utf8', run, to - 2) : run;
 }
 
-describe('the run that properties name', () => {
+describe('the run named by properties', () => {
   it.each(cases)('of %s (history: %s) is "%s"', (properties, historical, run) => {
     expect(runOfProperties(properties, historical)).toBe(run);
     expect(ofBytes(properties, historical)).toBe(run);
   });
 
-  it('is the same of texts and of bytes, whatever they are', () => {
+  it('is the same for texts and bytes of any properties', () => {
     const texts = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('$import_run_id', ',"$import_run_id":"x', '"}'),
@@ -59,7 +59,7 @@ describe('the column import_run', () => {
   });
   afterAll(() => chdb.close());
 
-  it('has for rows that came without it what the program writes for new ones', async () => {
+  it('has the same value for old rows without it as the program writes for new ones', async () => {
     const expression =
       "SELECT default_expression AS sql FROM system.columns WHERE table = 'events' AND name = 'import_run'";
     const [column] = await chdb.store.query<{ sql: string }>(expression);

@@ -1,6 +1,6 @@
 import { isObject } from '../../base/json.ts';
 
-/** Where properties say which import run stored their event. */
+/** Property with the import run that stored the event. */
 const key = '"$import_run_id"';
 const mark = `${key}:"`;
 const keyBytes = Buffer.from(key);
@@ -14,8 +14,8 @@ const backslash = 0x5c;
 const closeObject = 0x7d;
 
 /**
- * The run that properties name, as the column `import_run` has it; empty for none. Imported events end with it; `isHistorical`: it
- * may stand elsewhere, where a transformation wrote them anew. `properties`: JSON of an object.
+ * Returns the run named by properties, as stored in the column `import_run`; empty if none. Imported events end with it. In
+ * historical events (`isHistorical`) it may be elsewhere, if a transformation rewrote them. `properties` is the JSON of an object.
  */
 export function runOfProperties(properties: string, isHistorical: boolean): string {
   const end = properties.length - 2;
@@ -29,7 +29,7 @@ export function runOfProperties(properties: string, isHistorical: boolean): stri
   return isHistorical && properties.includes(key) ? parsedRun(properties) : '';
 }
 
-/** The same of bytes: where the id begins, if it ends with the properties (two bytes before their end), else its text. */
+/** Does the same for bytes. Returns where the id begins if it is at the end (two bytes before it), otherwise its text. */
 export function findRun(json: Buffer, propsFrom: number, propsTo: number, isHistorical: boolean): number | string {
   const end = propsTo - 2;
   if (json[propsTo - 1] === closeObject && json[end] === quote) {
@@ -50,7 +50,7 @@ function parsedRun(properties: string): string {
   return isObject(parsed) ? runOfObject(parsed) : '';
 }
 
-/** The same of the properties of a historical event as an object. */
+/** Does the same for parsed properties of a historical event. */
 export function runOfObject(properties: Readonly<Record<string, unknown>>): string {
   const run = properties['$import_run_id'];
   return typeof run === 'string' ? run : '';

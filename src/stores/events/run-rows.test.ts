@@ -24,8 +24,8 @@ const of = (properties: object, runId = 'run-1'): { properties: string } => ({
   properties: JSON.stringify({ ...properties, $import_run_id: runId }),
 });
 
-describe('what an import run left in the store', () => {
-  it('counts its rows by day and name, hidden ones apart, and leaves out what others stored', async () => {
+describe('rows of an import run in the store', () => {
+  it('counts its rows by day and name, hidden ones separately, and excludes those of others', async () => {
     const projectId = newProject();
     const shared = testRow(projectId, { ...march, event: 'shared' });
     await insertRows(chdb.store, `cells-${projectId}`, [
@@ -45,7 +45,7 @@ describe('what an import run left in the store', () => {
     expect(await countRunRows(chdb.store, month)).toBe(2);
   });
 
-  it('names its ids page by page, its groups and its group types', async () => {
+  it('lists its ids page by page, its groups and its group types', async () => {
     const projectId = newProject();
     const ids = ['a', 'b', 'ü', 'd'];
     const group = { $group_type: 'company', $group_key: 'acme', $group_set: {} };
@@ -65,8 +65,8 @@ describe('what an import run left in the store', () => {
   });
 });
 
-describe('what stored events say of persons', () => {
-  it('comes in the order of arrival, page by page, each once, plain events only as the first and the earliest', async () => {
+describe('stored events about persons', () => {
+  it('are read in order of receipt, page by page, each once; plain events only as the first and the earliest', async () => {
     const projectId = newProject();
     const at = 1_750_000_000_000_000;
     const row = (n: number, properties: object, more: object = {}) =>
@@ -101,7 +101,7 @@ describe('what stored events say of persons', () => {
       after = page.at(-1);
       if (after === undefined) break;
     }
-    // Of one arrival the earlier event first.
+    // Of one request, the earlier event comes first.
     expect(read).toEqual(['2', '5', '4', '3', '7', '6', '10']);
     await insertRows(chdb.store, `again-${projectId}`, [row(12, { $set: { n: 12 }, $import_run_id: 'run-again' })]);
     const arrivals = { 'run-again': at - 1 };

@@ -1,18 +1,18 @@
 import type { RunRef, StoreReader } from './eventstore.ts';
 
 /**
- * What an import run left in the store, for taking it back. A run is asked for month by month: those are the table's partitions,
- * and one of them is a question that ends.
+ * Reads what an import run left in the store, for undoing it. A run is read month by month, because these are the table's partitions
+ * and a query over one of them ends.
  */
 export interface RunCell {
-  /** `2024-03-01`, of the events' identity. */
+  /** Day of the events' identity, `2024-03-01`. */
   readonly day: string;
   readonly event: string;
-  /** Rows of the run, hidden ones too. */
+  /** Rows of the run, including hidden ones. */
   readonly rows: number;
-  /** Events that reads show as the run's. */
+  /** Events that reads return as those of the run. */
   readonly own: number;
-  /** Events that reads show, whoever stored them. */
+  /** Events that reads return, from any source. */
   readonly all: number;
 }
 
@@ -22,7 +22,7 @@ export interface RunGroup {
 }
 
 export interface RunMonth extends RunRef {
-  /** Of the events' `day`: 202403 is March 2024. */
+  /** Month of the events' `day`: 202403 is March 2024. */
   readonly month: number;
 }
 
@@ -33,7 +33,7 @@ function paramsOf({ projectId, runId, month }: RunMonth) {
   return { project: projectId, run: runId, month };
 }
 
-/** Months in which the project has anything, as 202403; oldest first. */
+/** Returns the months with events of the project, as 202403, oldest first. */
 export async function monthsOfProject(store: StoreReader, projectId: number): Promise<number[]> {
   const rows = await store.query<{ month: number }>(
     'SELECT DISTINCT toYYYYMM(day) AS month FROM events WHERE project_id = {project:Int32} ORDER BY month',
@@ -42,14 +42,14 @@ export async function monthsOfProject(store: StoreReader, projectId: number): Pr
   return rows.map(({ month }) => Number(month));
 }
 
-/** Rows of the run that are there, hidden ones too. */
+/** Counts the stored rows of the run, including hidden ones. */
 export async function countRunRows(store: StoreReader, of: RunMonth): Promise<number> {
   const sql = `SELECT count() AS rows FROM events PREWHERE ${ofMonth} WHERE ${ofRun}`;
   const [row] = await store.query<{ rows: string }>(sql, paramsOf(of));
   return Number(row?.rows ?? 0);
 }
 
-/** By day and name, wherever the run has rows. */
+/** Counts by day and name, where the run has rows. */
 export async function runCells(store: StoreReader, of: RunMonth): Promise<RunCell[]> {
   const rows = await store.query<{ day_text: string; event: string; stored: string }>(
     `SELECT toString(day) AS day_text, event, count() AS stored
@@ -64,7 +64,7 @@ FROM events PREWHERE ${ofMonth} WHERE ${ofRun} GROUP BY day, event ORDER BY day,
   });
 }
 
-/** What reads show of a month: `cellKey` → events of the run, and of all. */
+/** Counts the events that reads return for a month: `cellKey` → events of the run, and all events. */
 export async function shownCells(
   store: StoreReader,
   of: RunMonth,
@@ -83,7 +83,7 @@ export function cellKey(day: string, event: string): string {
   return `${day}\0${event}`;
 }
 
-/** Distinct ids of the run's rows, in their order. `after`: the last of the page before; '' for the first. */
+/** Lists distinct ids of the run's rows in order. `after` is the last id of the previous page, or '' for the first. */
 export async function runDistinctIds(
   store: StoreReader,
   of: RunMonth,
@@ -98,7 +98,7 @@ WHERE ${ofRun} AND distinct_id > {after:String} ORDER BY distinct_id LIMIT {limi
   return rows.map((row) => row.distinct_id);
 }
 
-/** How many distinct ids the run's rows have, over all months. */
+/** Counts the distinct ids of the run's rows over all months. */
 export async function countRunDistinctIds(store: StoreReader, { projectId, runId }: RunRef): Promise<number> {
   const [row] = await store.query<{ ids: string }>(
     `SELECT uniqExact(distinct_id) AS ids FROM events PREWHERE project_id = {project:Int32} WHERE ${ofRun}`,
@@ -107,7 +107,7 @@ export async function countRunDistinctIds(store: StoreReader, { projectId, runId
   return Number(row?.ids ?? 0);
 }
 
-/** Groups that the run said something of. */
+/** Lists groups that events of the run changed. */
 export async function runGroups(store: StoreReader, of: RunMonth): Promise<RunGroup[]> {
   const text = (key: string): string =>
     `if(JSONType(properties, '${key}') = 'String', JSONExtractString(properties, '${key}'), JSONExtractRaw(properties, '${key}'))`;
@@ -119,7 +119,7 @@ WHERE ${ofRun} ORDER BY type, key`,
   );
 }
 
-/** Names of the group types that the run's events mention. */
+/** Lists names of group types that the run's events mention. */
 export async function runGroupTypes(store: StoreReader, of: RunMonth): Promise<string[]> {
   const rows = await store.query<{ type: string }>(
     `SELECT DISTINCT arrayJoin(${mentionedTypes}) AS type FROM events PREWHERE ${ofMonth}
@@ -132,7 +132,7 @@ WHERE ${ofRun} AND position(properties, '$group') > 0 ORDER BY type`,
 const mentionedTypes =
   "arrayConcat(JSONExtractKeys(properties, '$groups'), [JSONExtractString(properties, '$group_type')])";
 
-/** Which of these group types any event of the project still mentions. */
+/** Returns which of these group types events of the project still mention. */
 export async function mentionedGroupTypes(
   store: StoreReader,
   projectId: number,

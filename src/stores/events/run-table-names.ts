@@ -3,10 +3,10 @@ import type { RunRef } from './eventstore.ts';
 import type { SchemaForm } from './schema-form.ts';
 import { checkRun } from './sql.ts';
 
-/** `rows`: the events (the default everywhere); `facts`: one row for each event that says something of persons or groups, with that alone. */
+/** `rows` has the events (the default everywhere), `facts` one row per event about persons or groups, with only that information. */
 export type RunTable = (typeof runTables)[number];
 export const runTables = ['rows', 'facts'] as const;
-/** Of run-facts.ts. */
+/** Tables of run-facts.ts. */
 export type OrderTable = (typeof orderTables)[number];
 export const orderTables = ['components', 'ordered'] as const;
 export const allTables = [...runTables, ...orderTables];
@@ -16,7 +16,7 @@ export interface RunTableRef {
   readonly table: RunTable | OrderTable;
 }
 
-/** Letters, digits and `_`; no two runs share one, also where the adapter adds `_local`. */
+/** Returns a name of letters, digits and `_`, unique per run even if the adapter adds `_local`. */
 export function runTableName({ run, table }: RunTableRef): string {
   const { projectId, runId } = checkRun(run);
   assert(
@@ -31,7 +31,7 @@ const tableForm = new RegExp(`^run_(?<project>\\d+)_(?<id>\\w+)${nameEnd}`);
 export const tableNamesSql = `SELECT name FROM system.tables
 WHERE database = currentDatabase() AND match(name, '^run_[0-9]+_[A-Za-z0-9_]+${nameEnd}')`;
 
-/** Whether a table of the store is one of these. */
+/** Checks whether a table of the store belongs to a run. */
 export function isRunTable(name: string): boolean {
   return tableForm.test(name);
 }

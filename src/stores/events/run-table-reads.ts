@@ -15,22 +15,22 @@ import type { EventRow } from './rows.ts';
 import { runTableName, type RunTable } from './run-table-names.ts';
 
 /**
- * Reading the tables of a run (run-tables.ts). Their identities are those of `events`: project, day, event, cityHash64 of the distinct_id,
- * uuid. Rejects like `query`, also where the run has no table.
+ * Reads the tables of a run (run-tables.ts). Their identities are those of `events`: project, day, event, cityHash64 of the
+ * distinct_id, uuid. Functions reject like `query`, also if the run has no table.
  *
- * The memory of a query does not depend on the number of rows, but FINAL reads all parts of its days side by side: ask for a month at a
- * time at most.
+ * The memory of a query does not depend on the number of rows, but FINAL reads all parts of its days concurrently: query at most a
+ * month at a time.
  */
 
-/** UTC days of the events' identity, `2024-03-01`; both ends included. */
+/** UTC days of the events' identity, `2024-03-01`, both inclusive. */
 export interface DayRange {
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * By day and name, with the checksums of src/imports/checksum.ts. `rows`: all that was inserted, as the converter counted it; `events`:
- * one for each identity, the first of the source, as `importedCounts` reads them from `events` once they are attached.
+ * Counts by day and name, with the checksums of src/imports/checksum.ts. `rows` counts everything inserted, as the converter
+ * counted it; `events` counts one per identity, the first of the source, as `importedCounts` reads them from `events` once attached.
  */
 export async function runTableCounts(
   store: StoreReader,
@@ -44,16 +44,16 @@ export async function runTableCounts(
 
 export interface RunDay {
   readonly day: string;
-  /** Those of equal identities too. */
+  /** Includes rows with equal identities. */
   readonly rows: number;
-  /** About what their events take as JSON. */
+  /** Approximate size of their events as JSON. */
   readonly bytes: number;
 }
 
-/** Of an event as JSON: what is not its name, distinct_id or properties. */
+/** Size of an event as JSON without its name, distinct_id and properties. */
 const otherBytes = 128;
 
-/** Ascending. */
+/** Lists the days with rows, ascending. */
 export async function runTableDays(store: StoreReader, run: RunRef): Promise<RunDay[]> {
   const found = await store.query<{ day_text: string; found: string; bytes: string }>(
     `SELECT toString(day) AS day_text, count() AS found,
@@ -65,12 +65,12 @@ FROM ${rowsOf(run)} PREWHERE ${ofProject} GROUP BY day ORDER BY day`,
 }
 
 /**
- * Rows of a day beyond the first of their identity that differ from it: other properties (without the mark of the run) or another
- * time. A row that stands there twice, with one place, counts once.
+ * Counts the rows of a day after the first of their identity that differ from it in properties (without the run's mark) or time. A
+ * row stored twice, with the same place, counts once.
  */
 export async function runTableChanged(store: StoreReader, run: RunRef, day: string): Promise<number> {
-  // Of each identity the rows, as place and content, in the order of the source. The order of the table's key would need more memory:
-  // its parts are read side by side then.
+  // The rows of each identity, as place and content, in the order of the source. The order of the table's key would need more memory,
+  // because its parts are then read concurrently.
   const [row] = await store.query<{ changed: string }>(
     `SELECT sum(arrayCount(row -> row.2 != found[1].2, found)) AS changed
 FROM (SELECT arraySort(arrayDistinct(groupArray((received_at, sipHash64(timestamp, ${cutProperties}))))) AS found
@@ -82,8 +82,8 @@ SETTINGS max_bytes_before_external_group_by = ${groupBytesMax}`,
 }
 
 /**
- * Events with the name, distinct_id and uuid of one that stands on an earlier day, all of which are stored: about so many, from one uuid
- * in `share`. Memory holds 16 to 32 bytes for each identity of that share.
+ * Estimates the number of events with the name, distinct_id and uuid of one on an earlier day, all of which are stored, from one uuid
+ * in `share`. Uses 16 to 32 bytes of memory for each identity of that share.
  */
 export async function runTableRepeated(store: StoreReader, run: RunRef, share: number): Promise<number> {
   const ofShare = `FROM ${rowsOf(run)} PREWHERE ${ofProject} AND cityHash64(uuid) % {share:UInt32} = 0`;
@@ -94,7 +94,7 @@ export async function runTableRepeated(store: StoreReader, run: RunRef, share: n
     });
     return Number(row?.repeated ?? 0);
   };
-  // Nearly always no uuid comes twice, which costs a third to find out.
+  // Uuids are nearly always unique, which costs a third to find out.
   if ((await read('count() - uniqExact(uuid)')) === 0) return 0;
   const repeated =
     'uniqExact(sipHash64(day, event, distinct_id, uuid)) - uniqExact(sipHash64(event, distinct_id, uuid))';
@@ -103,24 +103,24 @@ export async function runTableRepeated(store: StoreReader, run: RunRef, share: n
 
 export interface RunPage<Item, Key> {
   readonly items: readonly Item[];
-  /** Pass it as `after` for the next page; undefined: there is none. */
+  /** Pass it as `after` for the next page. `undefined` after the last. */
   readonly next: Key | undefined;
 }
 
-/** Where a page of a day ends. */
+/** Position at which a page of a day ends. */
 export type RunRowKey = Pick<EventRow, 'timestampMicros' | 'receivedAtMicros' | 'event' | 'distinctId' | 'uuid'>;
 
 export interface RunPageOf {
   readonly of?: RunTable;
   readonly after?: RunRowKey | undefined;
   readonly limit: number;
-  /** Only these. */
+  /** Only these events. */
   readonly about?: EventsAbout | undefined;
 }
 
 /**
- * A day in the order of time, and of equal times in that of the source; one row for each identity. The table lies in another order, so
- * each page looks at the whole day: take pages as large as memory allows.
+ * Reads a day in order of time, and equal times in the order of the source, one row per identity. The table has another order, so
+ * each page scans the whole day: use pages as large as memory permits.
  */
 export async function readRunTableDay(
   store: StoreReader,
@@ -140,19 +140,19 @@ ${after === undefined ? '' : beyond} ORDER BY ${order} LIMIT {limit:UInt32}`,
   return { items, next: items.length === limit ? items.at(-1) : undefined };
 }
 
-/** Facts of some months (202403); `rows`: the events themselves stand for their facts. */
+/** Facts of some months (202403). With `rows`, the events themselves serve as their facts. */
 export interface FactsOf {
   readonly from: RunTable;
   readonly months: readonly number[];
 }
 
-/** Events of some names, and those that may have a property (no more than that: a value may look like one). */
+/** Events with some names, and those that may have a property (a value may look like one). */
 export interface EventsAbout {
   readonly events: readonly string[];
   readonly property: string;
 }
 
-/** Days with such events, ascending. */
+/** Lists the days with such events, ascending. */
 export async function runTableDaysAbout(
   store: StoreReader,
   run: RunRef,
@@ -172,7 +172,7 @@ export interface NamedEvent {
   readonly properties: string;
 }
 
-/** Events of these names, in any order, page after page from 0 on; `next` undefined: that was the last one. */
+/** Reads events with these names, in any order, by page from 0. `next` is `undefined` after the last page. */
 export async function runTableNamed(
   store: StoreReader,
   run: RunRef,
@@ -195,7 +195,7 @@ export async function runTableNamed(
 
 const namedPerPage = 100_000;
 
-/** Events of one name and day as `importedEvents` reads them of `events`. */
+/** Reads the events of a name and day as `importedEvents` does from `events`. */
 export async function runTableEvents(
   store: StoreReader,
   run: RunRef,
@@ -205,7 +205,7 @@ export async function runTableEvents(
   return await importedEvents(store, run.projectId, where, page, eventsOf(run));
 }
 
-/** Events of one name on all days, those of equal identities too, as `importedEvents` reads them of `events`. */
+/** Reads the events of a name on all days, including equal identities, as `importedEvents` does from `events`. */
 export async function runTableRowsNamed(
   store: StoreReader,
   run: RunRef,
@@ -215,7 +215,7 @@ export async function runTableRowsNamed(
   return await importedEvents(store, run.projectId, where, { limit, contents: 'crc32' }, rowsOf(run));
 }
 
-/** Properties of some events as `importedProperties` reads them of `events`. */
+/** Reads properties as `importedProperties` does from `events`. */
 export async function runTableProperties(
   store: StoreReader,
   run: RunRef,
@@ -224,12 +224,12 @@ export async function runTableProperties(
   return await importedProperties(store, run.projectId, where, eventsOf(run));
 }
 
-/** Groups beyond it go to the disk. */
+/** Beyond this size, groups are kept on disk. */
 const groupBytesMax = 64 * 1024 * 1024;
 
 /**
- * Whether `events` has rows of a month (202403) that another run or capture has stored and that count as received after the first of this
- * run's: where they are the same events, attaching would hide them.
+ * Checks whether `events` has rows of a month (202403) from another run or capture that count as received after the first row of this
+ * run. If they are the same events, attaching would hide them.
  */
 export async function hasLaterRows(store: StoreReader, run: RunRef, month: number): Promise<boolean> {
   const ofMonth = `PREWHERE ${ofProject} AND toYYYYMM(day) = {month:UInt32}`;
@@ -245,7 +245,7 @@ const ofProject = 'project_id = {project:Int32}';
 const ofDay = `${ofProject} AND day = toDate32({day:String})`;
 
 const ofMonths = `${ofProject} AND toYYYYMM(day) IN {months:Array(UInt32)}`;
-/** Keys of JSON that the check has not written may hold escapes. */
+/** Keys in JSON that the check has not written may contain escapes. */
 const isAbout = `(event IN {events:Array(String)} OR position(properties, {property:String}) > 0 OR position(properties, '\\\\u') > 0)`;
 const aboutParams = ({ events, property }: EventsAbout) => ({ events, property: `"${property}"` });
 

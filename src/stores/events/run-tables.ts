@@ -44,25 +44,25 @@ export interface RunTables {
   /** Frees the disk space of all tables, except of parts that `events` has attached. Does nothing without tables. */
   drop(run: RunRef): Promise<void>;
   /**
-   * Rows of that run and project only. `segment`: names the content of the batch, 1 to 100 characters of `[A-Za-z0-9_:.-]`, the same at
-   * every retry. A segment is recognised among the last 10,000 months of segments; months beyond that stand there twice, with equal
-   * places. Rejects like `insertBatch`.
+   * Inserts rows of that run and project only. `segment` names the content of the batch, 1 to 100 characters of `[A-Za-z0-9_:.-]`, the
+   * same at every retry. A segment is recognised among the last 10,000 months of segments; older ones would be stored twice, with
+   * equal places. Rejects like `insertBatch`.
    */
   insert(run: RunRef, batch: RowBatch, segment: string, into?: RunTable): Promise<void>;
-  /** `month` of `rows`: 202403. A month without rows is none. Rejects where `events` has got other columns since the table was made. */
+  /** Attaches a month of `rows` (202403), if it has rows. Rejects if the columns of `events` have changed since the table was created. */
   attach(run: RunRef, month: number): Promise<void>;
-  /** Ascending; empty without a table. */
+  /** Lists partitions, ascending; empty without a table. */
   partitions(run: RunRef, of?: RunTable): Promise<RunPartition[]>;
   /** Sorts facts for `orderedFacts`: by component, time and place. */
   orderFacts(run: RunRef, facts: FactsToOrder): Promise<void>;
-  /** Facts of the components [from, to), each as JSON on a line of its own: so many from `offset` on, in order. */
+  /** Reads facts of the components [from, to) as JSON lines, in order, `limit` of them from `offset` on. */
   orderedFacts(run: RunRef, slice: FactSlice): Promise<Buffer>;
   /** Counts them in each of `slices` slices of equal width. */
   countOrderedFacts(run: RunRef, slices: number): Promise<number[]>;
 }
 
 export interface RunPartition {
-  /** Of the events' `day`: 202403 is March 2024. */
+  /** Month of the events' `day`: 202403 is March 2024. */
   readonly month: number;
   /** Stored rows, including duplicates. */
   readonly rows: number;
@@ -83,13 +83,13 @@ export type RunTableChange =
 
 /** The adapter's part for these tables. */
 export interface RunTableTransport {
-  /** Runs `runTableSql`: what `isOfShards` on each shard, the rest on the whole store. */
+  /** Runs the statements of `runTableSql`, those of shards on each shard. */
   change(change: RunTableChange): Promise<void>;
   insert(into: RunTableRef, batch: RowBatch, token: string): Promise<void>;
-  /** Rows of one replica of each shard, one after the other. */
+  /** Returns the rows of one replica of each shard, concatenated. */
   shardRows<Row>(sql: string): Promise<Row[]>;
   query: StoreReader['query'];
-  /** A query of one text column: its values, each with a newline behind it. */
+  /** Queries one text column and returns its values, each followed by a newline. */
   lines(sql: string): Promise<Buffer>;
   readonly form: Pick<SchemaForm, 'rowsOf'>;
 }
@@ -146,10 +146,10 @@ const partitionsSql = (table: string): string =>
   `SELECT partition_id AS month, sum(rows) AS rows, sum(bytes_on_disk) AS bytes, count() AS parts FROM system.parts
 WHERE database = currentDatabase() AND table = '${table}' AND active GROUP BY partition_id`;
 
-/** More parts of a month than a run has segments; beyond it inserts are refused, and larger segments are the remedy. */
+/** More parts per month than a run has segments. Beyond it inserts are refused; use larger segments then. */
 const partsMax = 10_000;
 
-/** Statements in this order; each may be repeated. */
+/** Returns statements to run in this order; each may be repeated. */
 export function runTableSql(change: RunTableChange, form: SchemaForm = singleForm): readonly string[] {
   const { run } = change;
   switch (change.kind) {

@@ -59,7 +59,7 @@ function rangesSql(column: TimeColumn | undefined): string {
 const attempts = 3;
 
 export function createPartsReader(store: StoreReader): PartsReader {
-  /** Null: it has no rows. */
+  /** `null` means that the part has no rows. */
   let known: ReadonlyMap<string, StoredPart | null> = new Map();
   const ids = new Map<string, number>();
   let lastId = 0;
@@ -68,7 +68,7 @@ export function createPartsReader(store: StoreReader): PartsReader {
     ids.set(key, id);
     return id;
   };
-  const learn = (part: ListedPart, row: PartRow, column: TimeColumn | undefined): StoredPart => {
+  const record = (part: ListedPart, row: PartRow, column: TimeColumn | undefined): StoredPart => {
     const time = column && { [column]: { first: BigInt(row.first_time), last: BigInt(row.last_time) } };
     return {
       id: idOf(keyOf(part)),
@@ -94,11 +94,11 @@ export function createPartsReader(store: StoreReader): PartsReader {
         else if (unseen.has(key)) found.set(key, null);
       }
       const missing = listed.filter((part) => !found.has(keyOf(part)));
-      const rows = missing.length === 0 ? undefined : await look(store, column, missing, listed.length);
+      const rows = missing.length === 0 ? undefined : await readRanges(store, column, missing, listed.length);
       for (const part of missing) {
         const row = rows?.get(part.name);
         if (row === undefined) unseen.add(keyOf(part));
-        else found.set(keyOf(part), learn(part, row, column));
+        else found.set(keyOf(part), record(part, row, column));
       }
       if (found.size < listed.length) continue;
       known = found;
@@ -118,7 +118,7 @@ async function list(store: StoreReader): Promise<readonly ListedPart[]> {
   }
 }
 
-async function look(
+async function readRanges(
   store: StoreReader,
   column: TimeColumn | undefined,
   parts: readonly ListedPart[],

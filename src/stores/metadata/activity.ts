@@ -5,14 +5,14 @@ import type { Queries } from './queries.ts';
 /** The author of a change, for the activity log. */
 export interface Actor {
   readonly organizationId: string;
-  /** Null: the service itself. */
+  /** `null` means the service itself. */
   readonly userId: number | null;
   readonly keyId: string | null;
   readonly requestId: string | null;
 }
 
 export interface NewActivity {
-  /** Null: an item of the whole organisation, which appears in the log of each of its projects. */
+  /** `null` means an item of the whole organisation, which appears in the log of each of its projects. */
   readonly projectId: number | null;
   readonly scope: ActivityScope;
   readonly itemId: string;

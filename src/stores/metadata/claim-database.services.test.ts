@@ -8,7 +8,7 @@ const quick = { log: createLog('silent'), sharing: 'alone', waitMsMax: 300, chec
 const shared = { ...quick, sharing: 'together' } as const;
 
 describeOnPostgres('one service per PostgreSQL database', ({ name, db, other, server }) => {
-  it('a second service is refused with a sentence, and may start once the first has stopped', async () => {
+  it('a second service is refused with a message and can start once the first has stopped', async () => {
     const first = await claimDatabase(db, quick);
     expect(first.held()).toBe(true);
     const refused = claimDatabase(other, quick);
@@ -20,7 +20,7 @@ describeOnPostgres('one service per PostgreSQL database', ({ name, db, other, se
     await (await waiting).release();
   });
 
-  it('a claim whose connection was lost is made again', async () => {
+  it('a claim whose connection was lost is renewed', async () => {
     const claim = await claimDatabase(db, quick);
     await sql`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted
       and database = (select oid from pg_database where datname = ${name})`.execute(server);
@@ -30,7 +30,7 @@ describeOnPostgres('one service per PostgreSQL database', ({ name, db, other, se
     await claim.release();
   });
 
-  it('processes of a cluster coexist; they and a service that is alone keep each other out', async () => {
+  it('processes of a cluster coexist, and exclude a standalone service and vice versa', async () => {
     const members = [await claimDatabase(db, shared), await claimDatabase(other, shared)];
     expect(members.map((each) => each.held())).toEqual([true, true]);
     await expect(claimDatabase(other, quick)).rejects.toThrow('another running Millrace uses');
@@ -44,7 +44,7 @@ describeOnPostgres('one service per PostgreSQL database', ({ name, db, other, se
     await alone.release();
   });
 
-  it('another database is another claim', async () => {
+  it('another database has a separate claim', async () => {
     const claim = await claimDatabase(db, quick);
     const elsewhere = await claimDatabase(server, quick);
     expect([claim.held(), elsewhere.held()]).toEqual([true, true]);

@@ -71,7 +71,7 @@ async function keepClaim(
 ): Promise<void> {
   const { signal } = claim.stop;
   let everHeld = false;
-  let saidAt = -Infinity;
+  let loggedAt = -Infinity;
   while (!signal.aborted) {
     try {
       // The lock belongs to the connection, which is therefore kept.
@@ -90,9 +90,9 @@ async function keepClaim(
         return;
       }
       if (signal.aborted) return;
-      if (isLostNow || performance.now() - saidAt >= logAgainMs) {
+      if (isLostNow || performance.now() - loggedAt >= logAgainMs) {
         deps.log.error({ err: error }, 'database claim lost, retrying');
-        saidAt = performance.now();
+        loggedAt = performance.now();
       }
       await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
     }

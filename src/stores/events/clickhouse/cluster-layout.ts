@@ -24,6 +24,7 @@ FROM system.clusters WHERE cluster = {cluster:String} ORDER BY shard_num, replic
 /**
  * `replicas` has a shard's addresses separated by commas and shards by semicolons (`a:8123,b:8123;c:8123,d:8123`). If empty, the
  * hosts that the servers use for each other are used, with the port of `url`. Scheme, user, password and database are those of `url`.
+ */
 export function clusterLayout(
   rows: readonly ClusterRow[],
   { url, cluster, replicas }: { readonly url: URL; readonly cluster: string; readonly replicas: string },
