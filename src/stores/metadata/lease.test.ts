@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { keepLease, type KeepLeaseDeps } from './lease.ts';
 
-/** What happened to a lease, until it is lost or 200 ms have passed. */
+/** Records what happens to a lease until it is lost or 200 ms have passed. */
 async function kept(deps: Partial<KeepLeaseDeps>) {
   const seen: string[] = [];
   const { promise: lost, resolve } = Promise.withResolvers<void>();
@@ -21,19 +21,19 @@ async function kept(deps: Partial<KeepLeaseDeps>) {
   return seen;
 }
 
-it('a lease is renewed until somebody lets go of it', async () => {
+it('a lease is renewed until it is released', async () => {
   let renewals = 0;
   expect(await kept({ renew: async () => (renewals += 1) > 0 })).toEqual([]);
   expect(renewals).toBeGreaterThan(3);
 });
 
-it('is lost when the store says so, at a renewal or at a look in between', async () => {
+it('is lost when the store reports it, at a renewal or a check in between', async () => {
   expect(await kept({ renew: async () => false })).toEqual(['lost']);
   const check = { checkMs: 5, isHeld: async () => false };
   expect(await kept({ leaseMs: 60_000, check })).toEqual(['lost']);
 });
 
-it('is kept through trouble with the store, unless it ran out meanwhile', async () => {
+it('is kept through failures of the store, unless it expires in the meantime', async () => {
   const renew = (): Promise<boolean> => Promise.reject(new Error('away'));
   expect(await kept({ renew })).toEqual(['trouble']);
   expect(await kept({ renew, lostAfterMs: 30 })).toEqual(['trouble', 'lost']);

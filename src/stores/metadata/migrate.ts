@@ -4,25 +4,25 @@ import { tables, type Dialect, type Metadata } from './database.ts';
 import type { Queries } from './queries.ts';
 import { createTables } from './tables/create-tables.ts';
 
-/** Forward only; never changed once it has landed. The declarations in tables/ already contain what it changes. */
+/** Never changed once it has landed, and never reverted. The declarations in tables/ already contain its changes. */
 interface Migration {
   readonly name: string;
   /** Runs inside a transaction. */
   readonly up: (db: Queries, dialect: Dialect) => Promise<void>;
 }
 
-/** Stores of this version or later are migrated. Earlier ones existed before the first release only. */
+/** Stores of this version or later are migrated. Earlier ones only existed before the first release. */
 const oldestVersion = 23;
 /** The last commit that migrates stores of earlier versions. */
 const lastCommitWithEarlier = '2612ee5';
 
-/** Those after `oldestVersion`, in order, without gaps. */
+/** Migrations after `oldestVersion`, in order, without gaps. */
 const migrations: readonly Migration[] = [];
 
 /** The schema version that this program needs. */
 export const schemaVersion = oldestVersion + migrations.length;
 
-/** Any constant works, as long as nothing else in the same database takes it as an advisory lock. */
+/** Any constant works that nothing else in the database uses as an advisory lock. */
 const advisoryLockKey = 778_120_531;
 
 /** The store has a schema that this program can neither use nor migrate. */
@@ -73,7 +73,7 @@ export function checkSchemaVersion(found: number): void {
   }
 }
 
-/** The schema version of the store, 0 when it is empty; no other process migrates until the transaction ends. */
+/** Returns the schema version, or 0 if the store is empty, and prevents other migrations until the transaction ends. */
 async function lockVersion(tx: Queries, dialect: Dialect): Promise<number> {
   // SQLite's transactions hold the write lock from their start.
   if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(${advisoryLockKey})`.execute(tx);

@@ -5,8 +5,8 @@ import { describeOnPostgres, emptied } from '../../../test/support/postgres-data
 import { migrate, schemaVersion } from './migrate.ts';
 import { withMigrationLock } from './migration-lock.ts';
 
-describeOnPostgres('processes that migrate at once', (database) => {
-  it('do it one after the other, those that wait say so, and all find the schema of the program', async () => {
+describeOnPostgres('processes that migrate concurrently', (database) => {
+  it('migrate one after the other, log that they wait, and all find the schema of the program', async () => {
     await using stores = await emptied(database);
     const said: string[] = [];
     const log = { info: (sentence: string) => void said.push(sentence) };
@@ -25,7 +25,7 @@ describeOnPostgres('processes that migrate at once', (database) => {
     expect(applied.rows).toEqual([{ version: schemaVersion }]);
   });
 
-  it('one that fails lets the next one try', async () => {
+  it('a failed one lets the next one try', async () => {
     await using stores = await emptied(database);
     const deps = { dialect: 'postgres', log: { info: () => undefined } } as const;
     const failing = withMigrationLock({ ...deps, db: stores.db }, async () => {

@@ -26,7 +26,7 @@ export async function getOrganization(db: Queries, id: string): Promise<Organiza
   return row && toOrganization(row);
 }
 
-/** Oldest first. */
+/** Lists organisations, oldest first. */
 export async function listOrganizations(db: Queries): Promise<Organization[]> {
   const rows = await db.selectFrom('organizations').selectAll().orderBy('created_at').orderBy('id').execute();
   return rows.map(toOrganization);

@@ -17,7 +17,7 @@ export interface PersonalApiKey {
   readonly label: string;
   readonly maskValue: string;
   readonly scopes: readonly string[];
-  /** Null: every project of the organisation. */
+  /** `null` means every project of the organisation. */
   readonly scopedProjects: readonly number[] | null;
   readonly expiresAt: string | null;
   readonly lastUsedAt: string | null;
@@ -36,9 +36,9 @@ export interface NewPersonalApiKey {
   readonly label: string;
   readonly scopes: readonly string[];
   readonly scopedProjects?: readonly number[] | null;
-  /** ISO 8601 UTC with microseconds; null or absent: never. */
+  /** ISO 8601 UTC with microseconds. `null` or absent means never. */
   readonly expiresAt?: string | null;
-  /** Default: a new random one. */
+  /** By default a new random key. */
   readonly value?: string;
 }
 
@@ -66,7 +66,7 @@ export async function createPersonalApiKey(db: Queries, input: NewPersonalApiKey
   return { key: toKey(row), value };
 }
 
-/** Newest first. */
+/** Lists the keys of a user, newest first. */
 export async function listPersonalApiKeys(db: Queries, userId: number): Promise<PersonalApiKey[]> {
   const rows = await db
     .selectFrom('personal_api_keys')
@@ -78,7 +78,7 @@ export async function listPersonalApiKeys(db: Queries, userId: number): Promise<
   return rows.map(toKey);
 }
 
-/** Undefined when this user has no such key. */
+/** Returns `undefined` if this user has no such key. */
 export async function getPersonalApiKey(db: Queries, userId: number, id: string): Promise<PersonalApiKey | undefined> {
   const row = await db
     .selectFrom('personal_api_keys')
@@ -130,7 +130,7 @@ export async function rollPersonalApiKey(
   return row && { key: toKey(row), value };
 }
 
-/** False when this user has no such key. */
+/** Returns false if this user has no such key. */
 export async function deletePersonalApiKey(db: Queries, userId: number, id: string): Promise<boolean> {
   const row = await db
     .deleteFrom('personal_api_keys')

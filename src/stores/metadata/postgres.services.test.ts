@@ -13,11 +13,11 @@ describeOnPostgres('the metadata store on PostgreSQL', (database) => {
     open: () => emptied(database),
   });
 
-  it('an integer that a number cannot hold is an error, never another number', async () => {
+  it('an integer beyond 2^53 is an error, never another number', async () => {
     await expect(sql`select 9007199254740993::bigint as n`.execute(db)).rejects.toThrow('got: 9007199254740993');
   });
 
-  it('a connection lost between two queries of a transaction fails the transaction and nothing else', async () => {
+  it('a connection lost between two queries of a transaction only fails that transaction', async () => {
     const lost: Error[] = [];
     const store = openPostgres(url, { onConnectionLost: (error) => lost.push(error) });
     const broken = store.transaction().execute(async (tx) => {

@@ -3,7 +3,7 @@ import { openPostgres } from './postgres.ts';
 
 describe('the address of PostgreSQL', () => {
   it.each(['', 'secret-word', 'mysql://user:secret-word@db/x', 'postgres://user:secret-word@db:notaport/x'])(
-    'an address of another form is refused without repeating it (%#)',
+    'refuses an invalid address without repeating it (%#)',
     (url) => {
       let message = '';
       try {
@@ -16,7 +16,7 @@ describe('the address of PostgreSQL', () => {
     },
   );
 
-  it('a server that is not there fails the first query, without the password', async () => {
+  it('an unreachable server fails the first query, without showing the password', async () => {
     const db = openPostgres('postgres://user:secret-word@127.0.0.1:1/x');
     const failure = await db.selectFrom('projects').select('id').execute().catch(String);
     expect(failure).toContain('ECONNREFUSED');

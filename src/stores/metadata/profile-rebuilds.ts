@@ -45,7 +45,7 @@ export interface Rebuild {
   /** Belongs to the caller. */
   readonly detail: unknown;
   readonly counts: RebuildCounts;
-  /** By import run: when its events count as arrived, µs; for all others their time of arrival counts. */
+  /** Per import run, when its events count as received, µs. Other events count at their time of receipt. */
   readonly arrivals: Readonly<Record<string, number>>;
   readonly error: string;
 }

@@ -17,7 +17,7 @@ export interface Project {
   readonly timezone: string;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** Number of slots that its events are spread over; 1: all of them are in one. */
+  /** Number of slots that its events are spread over. */
   readonly spread: number;
   /** The largest `spread` ever: events may wait in that many slots, and above 1 slots share persons and groups. */
   readonly spreadMax: number;
@@ -28,11 +28,11 @@ export interface NewProject {
   readonly name: string;
   /** Default UTC. */
   readonly timezone?: string;
-  /** Default: a new random one. */
+  /** By default a new random token. */
   readonly apiToken?: string;
 }
 
-/** Throws a unique violation when the token is taken. */
+/** Creates a project. Throws a unique violation if the token is taken. */
 export async function createProject(db: Queries, input: NewProject, now: number): Promise<Project> {
   return inTransaction(db, async (tx) => {
     const row = await tx
@@ -64,11 +64,11 @@ export async function getProjectByToken(db: Queries, apiToken: string): Promise<
 }
 
 export interface ProjectFilter {
-  /** Default: every organisation. */
+  /** By default every organisation. */
   readonly organizationId?: string;
-  /** Only these; null or absent: all. */
+  /** Ids of the projects. `null` or absent means all. */
   readonly ids?: readonly number[] | null;
-  /** Default: all of them. */
+  /** By default all. */
   readonly limit?: number;
   readonly offset?: number;
 }
@@ -100,7 +100,7 @@ export interface ProjectChanges {
   readonly timezone?: string;
 }
 
-/** Undefined when there is no such project. */
+/** Returns `undefined` if the project does not exist. */
 export async function updateProject(
   db: Queries,
   id: number,

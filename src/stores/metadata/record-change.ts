@@ -5,15 +5,15 @@ import { changedFields, type Fields } from './changed-fields.ts';
 import type { Queries } from './queries.ts';
 
 export interface RecordedChange {
-  /** Null: an item of the whole organisation. */
+  /** `null` means an item of the whole organisation. */
   readonly projectId: number | null;
   readonly scope: ActivityScope;
   readonly itemId: string | number;
   readonly name: string;
   readonly activity: string;
-  /** The record before the change, without secrets; absent: it is new. */
+  /** The record before the change, without secrets. Absent if it is new. */
   readonly before?: Fields | undefined;
-  /** Absent: it was deleted. */
+  /** The record after the change. Absent if it was deleted. */
   readonly after?: Fields | undefined;
   /** ms since the epoch. */
   readonly now: number;

@@ -6,9 +6,9 @@ import { recordChange } from './record-change.ts';
 
 export interface ProjectChange {
   readonly activity: 'created' | 'updated' | 'token_reset' | 'deleted';
-  /** Absent: new. */
+  /** Absent if the project is new. */
   readonly before?: Project;
-  /** Absent: deleted. */
+  /** Absent if the project was deleted. */
   readonly after?: Project;
   /** ms since the epoch. */
   readonly now: number;

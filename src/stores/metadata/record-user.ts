@@ -6,9 +6,9 @@ import type { User } from './users.ts';
 
 export interface UserChange {
   readonly user: User;
-  /** Absent: new. */
+  /** Absent if the user is new. */
   readonly before?: User;
-  /** Absent: deleted. */
+  /** Absent if the user was deleted. */
   readonly after?: User;
   /** Overrides the activity derived from the change. */
   readonly activity?: string;

@@ -54,7 +54,7 @@ export interface Session {
   readonly id: string;
   readonly userId: number;
   readonly role: Role;
-  /** The personal key that opened the session; null: opened by a link. */
+  /** The personal key that opened the session, or `null` if a link did. */
   readonly keyId: string | null;
   readonly organizationId: string;
   readonly expiresAt: string;
@@ -64,9 +64,9 @@ export interface Session {
 interface NewSession extends Lifetime {
   /** keyHash of the personal key that opens the session, which ends when the key is deleted or rolled. */
   readonly keyHash?: string;
-  /** `Firefox on Linux`; default: unknown. */
+  /** Such as `Firefox on Linux`. By default unknown. */
   readonly browser?: string;
-  /** Network address of the sign-in; default: unknown. */
+  /** Network address of the sign-in. By default unknown. */
   readonly address?: string;
 }
 

@@ -15,11 +15,11 @@ describeOnPostgres('leases of slots on PostgreSQL', (database) => {
     await createSlots(db, slots);
   });
 
-  it('a worker that stands still while it takes slots keeps them from the others for about a lease', async () => {
+  it('a worker that hangs while it claims slots blocks the others for about a lease', async () => {
     const wake = Promise.withResolvers<void>();
     const asleep = Promise.withResolvers<void>();
     const claiming = claimSlots(
-      standingStill(db, wake.promise, () => asleep.resolve()),
+      hanging(db, wake.promise, () => asleep.resolve()),
       { owner: 'still', leaseMs },
       slots,
     );
@@ -33,12 +33,12 @@ describeOnPostgres('leases of slots on PostgreSQL', (database) => {
   });
 });
 
-/** Gets its answers only once it wakes. */
-function standingStill(db: Metadata, awake: Promise<void>, fallsAsleep: () => void): Metadata {
+/** Wraps a store so that answers arrive only once `awake` resolves. */
+function hanging(db: Metadata, awake: Promise<void>, onHang: () => void): Metadata {
   return db.withPlugin({
     transformQuery: ({ node }) => node,
     transformResult: async ({ result }) => {
-      fallsAsleep();
+      onHang();
       await awake;
       return result;
     },

@@ -36,14 +36,14 @@ describe('the metadata store on SQLite', () => {
   });
 });
 
-it('the newest persons of a project are read from an index, however many there are', async () => {
+it('the newest persons of a project are read from an index', async () => {
   await using store = await tempMetadata();
   const { rows } = await sql<{ detail: string }>`explain query plan
     select uuid from persons where project_id = 1 order by created_at_micros desc, uuid limit 10`.execute(store.db);
   expect(rows[0]?.detail).toMatch(/SEARCH persons USING (COVERING )?INDEX persons_by_creation \(project_id=\?\)/);
 });
 
-describe('a file that others use too', () => {
+describe('a file used by several processes', () => {
   let directory: string;
   let file: string;
   let db: Metadata;
@@ -59,7 +59,7 @@ describe('a file that others use too', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('a write while another process holds the lock waits without blocking the event loop, and succeeds', async () => {
+  it('a write waits for the lock of another process without blocking the event loop, and succeeds', async () => {
     const holder = await holdLockElsewhere(file, 2000);
     const startedAt = performance.now();
     const ticks = countTicks();
@@ -78,19 +78,19 @@ describe('a file that others use too', () => {
     const holder = await holdLockElsewhere(file, 1000);
     const first = await Promise.race([
       db.selectFrom('organizations').selectAll().execute(),
-      holder.ended.then(() => 'the lock was given back'),
+      holder.ended.then(() => 'the lock was released'),
     ]);
     expect(first).toEqual([]);
     await holder.ended;
     await db.transaction().execute(async (tx) => {
       await tx.insertInto('organizations').values(organizationRow).execute();
-      // Outside the transaction its rows are not there yet.
+      // Outside the transaction its rows are not visible yet.
       expect(await db.selectFrom('organizations').select('id').execute()).toEqual([]);
     });
     expect(await db.selectFrom('organizations').select('id').execute()).toHaveLength(1);
   });
 
-  it('its version changes with every commit, whoever makes it, and with nothing else', async () => {
+  it('its version changes exactly with every commit of any handle', async () => {
     await using other = openSqlite(file);
     const insert = (by: Metadata, id: string) =>
       by.insertInto('organizations').values({ id, name: 'A', created_at: '' }).execute();
@@ -116,7 +116,7 @@ describe('a file that others use too', () => {
     expect(seen).not.toContain(storeVersion(db));
   });
 
-  it('gives up with a sentence when the lock stays taken', async () => {
+  it('fails with a message if the lock is not released', async () => {
     const holder = await holdLockElsewhere(file, 600);
     const hasty = openSqlite(file, { busyWaitMsMax: 50 });
     await expect(hasty.insertInto('organizations').values(organizationRow).execute()).rejects.toThrow(
@@ -128,7 +128,7 @@ describe('a file that others use too', () => {
     await hasty.destroy();
   });
 
-  it('a write past a transaction, from inside it, is an error instead of a standstill', async () => {
+  it('a write past a transaction from inside it is an error instead of a deadlock', async () => {
     const impatient = openSqlite(file, { lockWaitMsMax: 50 });
     const attempt = impatient.transaction().execute(async () => {
       await impatient.insertInto('organizations').values(organizationRow).execute();
@@ -138,7 +138,7 @@ describe('a file that others use too', () => {
     await impatient.destroy();
   });
 
-  it('writes of one thread take turns in the order they came', async () => {
+  it('writes of one thread take turns in order', async () => {
     const order: number[] = [];
     const write = (turn: number): Promise<void> =>
       db.transaction().execute(async () => {
@@ -149,7 +149,7 @@ describe('a file that others use too', () => {
     expect(order).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('an open stream keeps its snapshot and hides no later write from other reads', async () => {
+  it('an open stream keeps its snapshot and does not hide later writes from other reads', async () => {
     const rows = Array.from({ length: 10 }, (_, id) => ({ ...organizationRow, id: String(id) }));
     await db.insertInto('organizations').values(rows).execute();
     const seen: string[] = [];
@@ -161,7 +161,7 @@ describe('a file that others use too', () => {
     expect(seen).toEqual(rows.map((row) => row.id));
   });
 
-  it('a project with many rows is deleted in pieces, between which others work and write', async () => {
+  it('a project with many rows is deleted in chunks, between which others work and write', async () => {
     const { organizationId } = await createAccount(db);
     const project = await createProject(db, { organizationId, name: 'Large' }, now);
     await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 45000)
@@ -175,7 +175,7 @@ describe('a file that others use too', () => {
     };
     const counting = countTurns();
     const deletion = deleteProject(db, project.id).finally(() => ended.abort());
-    const late = { project_id: project.id, distinct_id: 'while it goes', person_uuid: 'p' };
+    const late = { project_id: project.id, distinct_id: 'during the deletion', person_uuid: 'p' };
     await other.insertInto('person_distinct_ids').values(late).execute();
     expect(await deletion).toBe(true);
     await counting;
@@ -184,7 +184,7 @@ describe('a file that others use too', () => {
     await other.destroy();
   });
 
-  it('more different statements than it keeps prepared all work', async () => {
+  it('more statements than are kept prepared all work', async () => {
     for (let round = 0; round < 2; round += 1) {
       for (let number = 0; number < 600; number += 1) {
         const { rows } = await sql<{ n: number }>`select ${sql.raw(String(number))} as n`.execute(db);
@@ -193,7 +193,7 @@ describe('a file that others use too', () => {
     }
   });
 
-  it('only its owner can read it, since it holds secrets', async () => {
+  it('only its owner can read it, because it contains secrets', async () => {
     await db.insertInto('organizations').values(organizationRow).execute();
     for (const name of [file, `${file}-wal`]) expect((await stat(name)).mode & 0o777).toBe(0o600);
   });
@@ -208,7 +208,7 @@ describe('a file that others use too', () => {
   });
 });
 
-it('a file that cannot be opened says which and why', async () => {
+it('a file that cannot be opened is reported with path and reason', async () => {
   const file = join(tmpdir(), 'millrace-no-such-directory', 'metadata.db');
   const db = openSqlite(file);
   await expect(migrate(db, 'sqlite')).rejects.toThrow(`expected to open the metadata file ${file}`);
@@ -220,7 +220,7 @@ interface Child {
   readonly ended: Promise<unknown>;
 }
 
-/** Another process with a handle `db` on the file; `say` resolves `said`. */
+/** Starts another process with a handle `db` on the file; its `say` resolves `said`. */
 function runChild(file: string, body: string): Child {
   const script = `
     import { DatabaseSync } from 'node:sqlite';
@@ -233,7 +233,7 @@ function runChild(file: string, body: string): Child {
   return { process: child, said: once(child.stdout, 'data'), ended: once(child, 'exit') };
 }
 
-/** Resolves once the other process holds the write lock; it lets go after `holdMs`. */
+/** Resolves once another process holds the write lock, which it releases after `holdMs`. */
 async function holdLockElsewhere(file: string, holdMs: number): Promise<Child> {
   const child = runChild(
     file,

@@ -3,7 +3,7 @@ import type { Queries } from './queries.ts';
 
 /** An adapter whose store reports commits. */
 export interface StoreVersion {
-  /** See storeVersion. */
+  /** As the function `storeVersion`. */
   storeVersion(): number | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { Queries } from './queries.ts';
 export interface UserFacts {
   readonly sessions: number;
   readonly keys: number;
-  /** Last use of the existing sessions and keys; null: never. */
+  /** Last use of the existing sessions and keys, if any. */
   readonly lastSeenAt: string | null;
 }
 

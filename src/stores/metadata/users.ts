@@ -13,7 +13,7 @@ export interface User {
   readonly email: string;
   readonly role: Role;
   readonly createdAt: string;
-  /** Since when the user is deactivated: neither sessions nor keys work. Null: active. */
+  /** Since when the user is deactivated: neither sessions nor keys work. Null if active. */
   readonly deactivatedAt: string | null;
 }
 
@@ -81,7 +81,7 @@ export interface UserChanges {
   readonly firstName?: string;
   readonly email?: string;
   readonly role?: Role;
-  /** ISO 8601 UTC with microseconds; null: activate again. */
+  /** ISO 8601 UTC with microseconds. Null reactivates the user. */
   readonly deactivatedAt?: string | null;
 }
 
@@ -149,7 +149,7 @@ export async function deleteUser(tx: Queries, organizationId: string, id: number
   return toUser(row);
 }
 
-/** Prevents that two admins remove each other concurrently. */
+/** Prevents two admins from removing each other concurrently. */
 async function lockUsers(tx: Queries, organizationId: string): Promise<void> {
   const own = tx.updateTable('users').set((eb) => ({ email: eb.ref('email') }));
   await own.where('organization_id', '=', organizationId).execute();

@@ -58,7 +58,7 @@ export function writeMoveState(dataDir: string, state: MoveState): void {
   closeSync(directory);
 }
 
-/** Returns why no service may start in this directory; undefined: it may. */
+/** Returns why a service must not start in this directory, or `undefined` if it may. */
 export function moveProblem(dataDir: string): string | undefined {
   const state = readMoveState(dataDir);
   if (state === undefined) return undefined;

@@ -7,7 +7,7 @@ import { describeOnPostgres } from '../../../test/support/postgres-database.ts';
 const proof = fileURLToPath(new URL('../../../tools/prove/move.ts', import.meta.url));
 
 describeOnPostgres('a machine that moves to a cluster', (database) => {
-  it('what a killed service held is moved through kills, once, and taken again on the other side it changes nothing', async () => {
+  it('the data of a killed service is moved exactly once through kills, and sending it again to the target changes nothing', async () => {
     const { CLICKHOUSE_URL: _, ...env } = process.env;
     const child = spawn(process.execPath, [proof, '6000', '2'], {
       env: { ...env, DATABASE_URL: database.url },

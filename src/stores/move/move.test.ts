@@ -24,7 +24,7 @@ import { move, type MoveDeps, type MoveReport } from './move.ts';
 import { moveProblem, readMoveState } from './move-state.ts';
 import { unfinishedMove } from './unfinished-move.ts';
 
-/** Stands for kill -9 at that place: nothing behind it happens. */
+/** Simulates kill -9 at a failpoint: nothing after it happens. */
 class Killed extends Error {}
 
 const failpoints = [
@@ -54,7 +54,7 @@ interface World {
   run(failAt?: string, more?: Partial<MoveDeps>): Promise<MoveReport>;
 }
 
-/** Projects 7 and 8, three months; a row twice, one received at the same moment with other properties. */
+/** Returns rows of projects 7 and 8 over three months: one twice, and one received at the same moment with other properties. */
 function historyRows() {
   const days = [19_783, 19_790, 20_089];
   const rows = Array.from({ length: 90 }, (_, i) =>
@@ -85,13 +85,13 @@ async function createWorld(): Promise<World> {
   const chdb = await tempChdb({}, dataDir);
   parts.defer(() => chdb.close());
   await insertRows(chdb.store, 'history', historyRows());
-  // Of a run that has ended and is not removed yet.
+  // Belongs to a run that has ended and is not removed yet.
   const run = { projectId: 7, runId: 'ended' };
   await chdb.store.runTables.create(run);
   await insertSegment(chdb.store, run, '0', [runRow(run, 0)]);
   const again = historyRows()[4];
   if (again !== undefined) {
-    // Which of the two is shown decides the order of insertion alone.
+    // The order of insertion decides which of the two is returned.
     await insertRows(chdb.store, 'same-a', [
       { ...again, uuid: '00000000-0000-4000-8000-000000000001', properties: '{"z":1}' },
     ]);
@@ -140,7 +140,7 @@ async function shownRows(store: EventStore): Promise<unknown[]> {
 }
 
 describe('a move', () => {
-  // One world for all, in this order: two engines and a PostgreSQL take seconds to start.
+  // All tests share one world, in this order: two engines and a PostgreSQL take seconds to start.
   let world: World;
   let before: unknown[];
   let metadataDigest: string;
@@ -158,7 +158,7 @@ describe('a move', () => {
     for (const each of open.splice(0).toReversed()) await each.disposeAsync();
   });
 
-  it('writes over nothing that is not its own, and leaves no trace then', async () => {
+  it('never overwrites anything else, and leaves no trace when it refuses', async () => {
     await insertRows(world.to.store, 'others', [testRow(1)]);
     await expect(world.run()).rejects.toThrow(/expected an empty event store, got one with 1 rows/);
     await world.standIn.run('TRUNCATE TABLE events_local');
@@ -168,7 +168,7 @@ describe('a move', () => {
     expect(readMoveState(world.dataDir)).toBeUndefined();
   });
 
-  it('goes on only to the stores that it was begun to', async () => {
+  it('only continues to the stores it was started with', async () => {
     await expect(world.run('move_table:5')).rejects.toBeInstanceOf(Killed);
     await expect(world.run('', { to: { ...world.to, name: 'elsewhere' } })).rejects.toThrow(
       /expected the stores that the move was started with \(the other side\), got others \(elsewhere\)/,
@@ -176,41 +176,37 @@ describe('a move', () => {
     expect(await unfinishedMove(world.to.db)).toBe(readMoveState(world.dataDir)?.id);
   });
 
-  it(
-    'killed at every point and begun again, it copies every table and every event, once',
-    { timeout: 180_000 },
-    async () => {
-      for (const failAt of failpoints) {
-        const ended = await world.run(failAt).catch((error: unknown) => error);
-        expect([failAt, ended instanceof Killed || ended]).toEqual([failAt, true]);
-        expect(moveProblem(world.dataDir)).toMatch(/millrace move|moved to other stores/);
-      }
-      const report = await world.run();
-      expect(report.events).toBe(before.length);
-      expect(await shownRows(world.to.store)).toEqual(before);
-      expect(await shownRows(world.from)).toEqual(before);
-      for (const [name, totals] of Object.entries(report.tables)) {
-        const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.table(name)}`.execute(world.to.db);
-        expect([name, Number(rows[0]?.n), totals.rows > 0]).toEqual([name, totals.rows, true]);
-      }
-      for (const [month, totals] of Object.entries(report.months)) {
-        const [projectId, number] = month.split('/').map(Number) as [number, number];
-        expect(await summariseMonth(world.to.store, { projectId, month: number })).toMatchObject(totals);
-      }
-      expect(await unfinishedMove(world.to.db)).toBeUndefined();
-      expect(moveProblem(world.dataDir)).toMatch(/was moved to other stores/);
-    },
-  );
+  it('copies every table and every event once, killed at every point and restarted', { timeout: 180_000 }, async () => {
+    for (const failAt of failpoints) {
+      const ended = await world.run(failAt).catch((error: unknown) => error);
+      expect([failAt, ended instanceof Killed || ended]).toEqual([failAt, true]);
+      expect(moveProblem(world.dataDir)).toMatch(/millrace move|moved to other stores/);
+    }
+    const report = await world.run();
+    expect(report.events).toBe(before.length);
+    expect(await shownRows(world.to.store)).toEqual(before);
+    expect(await shownRows(world.from)).toEqual(before);
+    for (const [name, totals] of Object.entries(report.tables)) {
+      const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.table(name)}`.execute(world.to.db);
+      expect([name, Number(rows[0]?.n), totals.rows > 0]).toEqual([name, totals.rows, true]);
+    }
+    for (const [month, totals] of Object.entries(report.months)) {
+      const [projectId, number] = month.split('/').map(Number) as [number, number];
+      expect(await summariseMonth(world.to.store, { projectId, month: number })).toMatchObject(totals);
+    }
+    expect(await unfinishedMove(world.to.db)).toBeUndefined();
+    expect(moveProblem(world.dataDir)).toMatch(/was moved to other stores/);
+  });
 
-  it('tables of runs are not copied', async () => {
+  it('does not copy tables of runs', async () => {
     expect(await world.to.store.runTables.list()).toEqual([]);
   });
 
-  it('the metadata file is the same byte for byte', () => {
+  it('leaves the metadata file unchanged byte for byte', () => {
     expect(digest()).toBe(metadataDigest);
   });
 
-  it('numbers of rows that are gone are not given to others', async () => {
+  it('does not reuse ids of deleted rows', async () => {
     const { rows } = await sql<{ seq: number }>`select seq from sqlite_sequence where name = 'projects'`.execute(
       world.db,
     );

@@ -253,7 +253,7 @@ async function copyMonth(deps: CopyEventsDeps, of: MonthRef, place: MonthPlace |
     await copyRows(deps, of, { which: 'stored', after: place?.after, limit });
     if (await isEqual()) return { events: wanted.events, checksum: wanted.checksum };
   }
-  // Of rows with the same identity and time of arrival, reads return the one inserted last: insert those again that should be returned.
+  // Among rows with the same identity and time of receipt, reads return the one inserted last, so the ones to return are inserted again.
   await copyRows(deps, of, { which: 'shown', after: place?.which === 'shown' ? place.after : undefined, limit });
   if (await isEqual()) return { events: wanted.events, checksum: wanted.checksum };
   const found = await summariseMonth(deps.to, of);

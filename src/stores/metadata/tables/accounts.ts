@@ -3,7 +3,7 @@ import { bigint, flag, integer, serial, table, text } from './table.ts';
 
 export type AgreementState = 'filed' | 'approved' | 'rejected' | 'ended';
 
-/** Organisations, users, projects, credentials, and what they did. */
+/** Organisations, users, projects, credentials and the activity log. */
 export const accountTables = {
   organizations: table({
     id: text().key(),
@@ -19,7 +19,7 @@ export const accountTables = {
       email: text(),
       created_at: text(),
       role: text<Role>().default('admin'),
-      /** Since when the user may not sign in; null: active. */
+      /** Since when the user is deactivated. Null if active. */
       deactivated_at: text().nullable(),
     },
     { indexes: { users_by_organization: ['organization_id'] } },
@@ -30,7 +30,7 @@ export const accountTables = {
       /** `keyHash` of the cookie value. */
       id_hash: text().key(),
       user_id: integer().partOf('users.id'),
-      /** `keyHash` of the personal key that opened the session; null: opened by a link. */
+      /** `keyHash` of the personal key that opened the session. Null if a link did. */
       key_hash: text().nullable(),
       created_at: text(),
       expires_at: text(),
@@ -64,7 +64,7 @@ export const accountTables = {
       timezone: text(),
       created_at: text(),
       updated_at: text(),
-      /** Number of slots that the project's events are spread over; 1: all of them are in one. */
+      /** Number of slots that the project's events are spread over. */
       spread: integer().default(1),
       /** What `spread` was until `spread_at`. */
       spread_before: integer().default(1),
@@ -85,7 +85,7 @@ export const accountTables = {
       mask_value: text(),
       /** JSON array of scopes. */
       scopes: text(),
-      /** JSON array of project ids; null: every project of the organisation. */
+      /** JSON array of project ids. Null for every project of the organisation. */
       scoped_projects: text().nullable(),
       expires_at: text().nullable(),
       last_used_at: text().nullable(),
@@ -114,7 +114,7 @@ export const accountTables = {
       name: text(),
       /** JSON array of {field, action, before, after}; secrets masked. */
       changes: text(),
-      /** JSON: the whole record after the change (before it, for a deletion), for `?at=`. */
+      /** JSON of the record after the change (before it, for a deletion), for `?at=`. */
       snapshot: text(),
     },
     {

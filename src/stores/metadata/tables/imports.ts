@@ -5,18 +5,18 @@ import { bigint, flag, integer, table, text } from './table.ts';
  * project. Deleting a project removes its rows by query.
  */
 export const importTables = {
-  /** See imports/run/run.ts for states and stages. */
+  /** imports/run/run.ts has states and stages. */
   import_runs: table(
     {
       id: text().key(),
-      /** 0: a run of the command line. */
+      /** 0 for a run of the command line. */
       project_id: integer(),
       config_id: integer(),
       source: text(),
       state: text(),
       stage: text(),
       reason: text(),
-      /** JSON; null: it is not waiting. */
+      /** JSON. Null if it is not waiting. */
       waiting: text().nullable(),
       /** JSON: RunOptions. */
       options: text(),
@@ -35,9 +35,9 @@ export const importTables = {
       created_at: text(),
       started_at: text().nullable(),
       finished_at: text().nullable(),
-      /** `''`: permanently; `long`: removed some time after the run ended; `short`: sooner, because it found nothing new. */
+      /** Empty if kept permanently; `long` if removed some time after the run ended, `short` if sooner, because it found nothing new. */
       kept: text().backfilled(''),
-      /** JSON: RunDeaths; null: no worker has died while working on it. */
+      /** JSON: RunDeaths. Null if no worker has died while working on it. */
       deaths: text().nullable(),
     },
     {
@@ -62,7 +62,7 @@ export const importTables = {
       key: text(),
       bytes: bigint().nullable(),
       identity: text().nullable(),
-      /** Of what was read of the part: a file that was only touched is not read again. */
+      /** Checksum of what was read, so that a file that was only touched is not read again. */
       checksum: text().nullable(),
       stable: flag(),
       /** JSON object. */
@@ -116,12 +116,12 @@ export const importTables = {
       recipe: text(),
       first_day: text(),
       last_day: text(),
-      /** Events skipped as duplicates: of the run itself, or of the store. */
+      /** Events skipped as duplicates within the run or of stored ones. */
       duplicates: bigint(),
       /** Events that the run had loaded when it was removed. */
       loaded: bigint().nullable(),
       created_at: text(),
-      /** Null: the run exists. */
+      /** Null while the run exists. */
       removed_at: text().nullable(),
     },
     {
@@ -141,7 +141,7 @@ export const importTables = {
     },
     { primaryKey: ['project_id', 'mark', 'run_id'], indexes: { import_load_marks_by_run: ['run_id'] } },
   ),
-  /** See imports/schedules/schedule.ts. */
+  /** Described in imports/schedules/schedule.ts. */
   import_schedules: table(
     {
       config_id: integer().key().partOf('plugin_configs.id'),
@@ -153,7 +153,7 @@ export const importTables = {
       begins_at: text(),
       covered_to: text(),
       due_at: text(),
-      /** Its run that has not ended; null: none. */
+      /** Its active run, if any. */
       run_id: text().nullable(),
       /** End of that run's window. */
       run_to: text().nullable(),

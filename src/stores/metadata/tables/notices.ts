@@ -7,11 +7,11 @@ export const noticeTables = {
     {
       id: text().key(),
       organization_id: text().partOf('organizations.id'),
-      /** Null: receives notifications of the service as a whole. */
+      /** Null if it receives notifications of the service as a whole. */
       project_id: integer().nullable().partOf('projects.id'),
       name: text(),
       kind: text<DestinationKind>(),
-      /** JSON: Address of queue/notices/destinations.ts; holds secrets, never shown. */
+      /** JSON: Address of queue/notices/destinations.ts. Contains secrets, never shown. */
       address: text(),
       /** JSON array of NoticeEvent. */
       events: text(),
@@ -47,9 +47,9 @@ export const noticeTables = {
     /** JSON: Standing of queue/notices/conditions.ts. */
     standing: text(),
     seen_at: text(),
-    /** Null: it has not lasted long enough to be reported. */
+    /** When it was reported. Null if it has not lasted long enough. */
     told_at: text().nullable(),
-    /** When it was last seen to have ended; null: it has not. */
+    /** Since when it is no longer observed. Null while it lasts. */
     clear_since: text().nullable(),
   }),
 };

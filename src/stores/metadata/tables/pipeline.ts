@@ -3,7 +3,7 @@ import { bigint, blob, flag, integer, table, text } from './table.ts';
 export type DeadLetterState = 'open' | 'replayed' | 'discarded';
 
 /**
- * What the pipeline writes, and who works on which part of the log. Rows name their project without a foreign key: events may still be
+ * What the pipeline writes, and which worker holds which slot of the log. Rows name their project without a foreign key: events may be
  * in the log when a project is deleted, and must not stop the pipeline. Deleting a project removes its rows by query.
  */
 export const pipelineTables = {
@@ -19,7 +19,7 @@ export const pipelineTables = {
       registers: text(),
       /** Increases with every change in a project that is spread: what was computed from an older version is computed again. */
       version: integer().default(0),
-      /** The distinct_id that the person was created for, which has `is_first`; null: created before this column existed. */
+      /** The distinct_id that the person was created for, which has `is_first`. Null for persons created before this column. */
       first_id: text().nullable(),
     },
     { primaryKey: ['project_id', 'uuid'], indexes: { persons_by_creation: ['project_id', 'created_at_micros'] } },
@@ -29,7 +29,7 @@ export const pipelineTables = {
       project_id: integer(),
       distinct_id: text(),
       person_uuid: text(),
-      /** 1: the `first_id` of its person. */
+      /** 1 for the `first_id` of its person. */
       is_first: integer<1>().nullable(),
     },
     {
@@ -90,14 +90,14 @@ export const pipelineTables = {
       event: text().nullable(),
       distinct_id: text().nullable(),
       event_uuid: text().nullable(),
-      /** The event's bytes as received: JSON text, or whatever was there instead. */
+      /** The event's bytes as received: JSON text or anything else. */
       original: blob(),
       received_at: text(),
       state: text<DeadLetterState>(),
       decided_at: text().nullable(),
-      /** 1: the event already has its row in the event store, see RecordHeader. A replay then concerns persons and groups only. */
+      /** 1 if the event already has its row in the event store, as in RecordHeader. A replay then only updates persons and groups. */
       rows_stored: flag().backfilled(0),
-      /** The replay that last claimed it; null: none. */
+      /** The replay that last claimed it, if any. */
       replay_id: text().nullable(),
     },
     {
@@ -119,7 +119,7 @@ export const pipelineTables = {
       matched: integer(),
       /** JSON: ReplayFailures. */
       failures: text(),
-      /** Why it is waiting; empty: it is not. */
+      /** Why it is waiting. Empty if it is not. */
       error: text(),
       attempts: integer(),
       lease_until: text().nullable(),
@@ -134,15 +134,14 @@ export const pipelineTables = {
       slot: integer().key(),
       /** Increases with every claim: the fence against a worker that has lost the slot. */
       epoch: bigint(),
-      /** Worker; null: none. */
+      /** The worker, if any. */
       owner: text().nullable(),
-      /** Milliseconds since the epoch by the database's clock; 0: free, or held for as long as the process owns the log. */
+      /** Milliseconds since the epoch by the database's clock. 0 if free, or held as long as the process owns the log. */
       lease_until: bigint(),
-      /** Id of the log that the cursors refer to; null: the cursors are at its start, or it is the log of this machine. */
+      /** Id of the log that the cursors refer to. Null if they are at its start, or if it is the log of this machine. */
       log: text().nullable(),
     },
-    // `epoch` is part of a key, so that PostgreSQL lets no claim pass a transaction that holds the slot, while a renewal need not
-    // wait for it.
+    // `epoch` is part of a key, so that on PostgreSQL a claim waits for a transaction that holds the slot, while a renewal does not.
     { indexes: { slots_by_epoch: { columns: ['slot', 'epoch'], unique: true } } },
   ),
   /** Workers of the pipeline that share the slots. */
@@ -162,7 +161,7 @@ export const pipelineTables = {
     },
     { primaryKey: ['slot', 'lane'], primaryKeyName: 'log_cursors_by_slot_pk' },
   ),
-  /** See named-leases.ts. */
+  /** Used by named-leases.ts. */
   named_leases: table({
     name: text().key(),
     owner: text(),
@@ -181,11 +180,11 @@ export const pipelineTables = {
     counts: text(),
     /** JSON: run → µs at which its events count as arrived. */
     arrivals: text(),
-    /** Why the last attempt of the pipeline failed; empty: it did not. */
+    /** Why the pipeline's last attempt failed. Empty if it did not. */
     error: text(),
     created_at: text(),
   }),
-  /** What remains to be rebuilt. */
+  /** Keys that remain to be rebuilt. */
   profile_rebuild_keys: table(
     {
       rebuild_id: text(),

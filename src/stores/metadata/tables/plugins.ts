@@ -3,13 +3,13 @@ import type { Family } from '../../../wire/contract/plugins.ts';
 import { bigint, blob, double, flag, integer, serial, table, text } from './table.ts';
 
 export type PluginLogLevel = 'DEBUG' | 'LOG' | 'INFO' | 'WARN' | 'ERROR';
-/** CONSOLE: written by the plugin; PLUGIN: a failure of the plugin; SYSTEM: what the service did with the plugin. */
+/** CONSOLE: written by the plugin. PLUGIN: errors of the plugin. SYSTEM: actions of the service. */
 export type PluginLogSource = 'CONSOLE' | 'PLUGIN' | 'SYSTEM';
 export type JobState = 'queued' | 'running' | 'succeeded' | 'failed';
 /**
  * - started: by a user, or by a program through the API
  * - enqueued: by the plugin itself (`meta.jobs`)
- * - scheduled: a tick of `runEveryMinute`, `runEveryHour` or `runEveryDay`
+ * - scheduled: a run of `runEveryMinute`, `runEveryHour` or `runEveryDay`
  * - delivery: processed events for `onEvent` or `exportEvents`
  */
 export type JobKind = 'started' | 'enqueued' | 'scheduled' | 'delivery';
@@ -21,7 +21,7 @@ export type JobKind = 'started' | 'enqueued' | 'scheduled' | 'delivery';
 export const pluginTables = {
   plugins: table({
     id: serial(),
-    /** Null: built in, for every organisation. */
+    /** Null for built-in plugins, which every organisation has. */
     organization_id: text().nullable().partOf('organizations.id'),
     /** Stable name of a built-in plugin, e.g. `drop-events`; unique. */
     slug: text().unique(),
@@ -38,7 +38,7 @@ export const pluginTables = {
     public_jobs: text(),
     created_at: text(),
     updated_at: text(),
-    /** The version of an installed plugin that new configs run, whose columns are copied here. Null: built in. */
+    /** The version of an installed plugin that new configs run, whose columns are copied here. Null if built in. */
     latest_version_id: integer().nullable(),
   }),
   plugin_configs: table(
@@ -56,11 +56,11 @@ export const pluginTables = {
       /** JSON object: settings by key, secrets in clear text (they must reach the plugin), never shown. */
       settings: text(),
       error: text(),
-      /** Which component reported the error: see plugins/configs/set-config-error.ts. */
+      /** The component that reported the error, from plugins/configs/set-config-error.ts. */
       error_source: text().default('chain'),
       created_at: text(),
       updated_at: text(),
-      /** The version of an installed plugin that the config runs; null: built in. */
+      /** The version of an installed plugin that the config runs. Null if built in. */
       plugin_version_id: integer().nullable(),
     },
     {
@@ -81,7 +81,7 @@ export const pluginTables = {
     },
     { primaryKey: ['config_id', 'key'] },
   ),
-  /** Per config and hour; written in the transaction of the events counted. */
+  /** Per config and hour, written in the transaction of the counted events. */
   plugin_metrics: table(
     {
       config_id: integer(),
@@ -103,15 +103,15 @@ export const pluginTables = {
     {
       id: serial(),
       plugin_id: integer().partOf('plugins.id'),
-      /** From plugin.json, package.json or the archive; else `1`, `2`, … */
+      /** From plugin.json, package.json or the archive, otherwise `1`, `2`, … */
       version: text(),
       /** `source`, `archive`, `npm` or `git`. */
       source_kind: text(),
-      /** Address of the archive, or `npm:name@version`; null: sent with the request. */
+      /** Address of the archive, or `npm:name@version`. Null if sent with the request. */
       source_url: text().nullable(),
       /** JSON object: path → text of the source files that are text and small enough. */
       files: text(),
-      /** One script, ready for the sandbox; empty: front end only. */
+      /** One script, ready for the sandbox. Empty if there is only a front end. */
       code: text(),
       /** The front-end module as JavaScript. */
       frontend: text().nullable(),
@@ -120,7 +120,7 @@ export const pluginTables = {
       public_jobs: text(),
       /** JSON object: name of a metric that the plugin defines → sum, min or max. */
       metrics: text(),
-      /** Of `code`, hex. */
+      /** SHA-256 of `code`, hex. */
       sha256: text(),
       created_at: text(),
       created_by: integer().nullable(),
@@ -198,7 +198,7 @@ export const pluginTables = {
       operation: text(),
       /** JSON object. */
       payload: text(),
-      /** Written by queue/jobs/queue.ts only, which has the table of its transitions. */
+      /** Only written by queue/jobs/queue.ts, which has the table of its transitions. */
       state: text<ColumnType<JobState, JobState, never>>(),
       attempts: integer(),
       run_at: text(),
@@ -206,12 +206,12 @@ export const pluginTables = {
       error: text(),
       created_at: text(),
       finished_at: text().nullable(),
-      /** Null: the default number of attempts. */
+      /** Null for the default number of attempts. */
       attempts_max: integer().nullable(),
-      /** At most one row has it, e.g. a tick of a schedule. */
+      /** At most one row has it, e.g. one run of a scheduled task. */
       unique_key: text().nullable(),
       kind: text<JobKind>().default('started'),
-      /** Queued: when it was queued. Otherwise: when its last run began. Null: written by an older version. */
+      /** When it was queued or, if it has been started, when its last run began. Null if written by an older version. */
       since: text().nullable(),
     },
     {
@@ -225,7 +225,7 @@ export const pluginTables = {
       },
     },
   ),
-  /** Events that users keep to try transformations with. */
+  /** Events that users keep to test transformations. */
   sample_events: table(
     {
       id: serial(),
@@ -234,7 +234,7 @@ export const pluginTables = {
       name: text(),
       /** JSON text, as clients send it. */
       event: text(),
-      /** User; null: deleted, or none. */
+      /** User who created it. Null if deleted or none. */
       created_by: integer().nullable(),
       created_at: text(),
       updated_at: text(),

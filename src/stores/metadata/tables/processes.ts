@@ -1,7 +1,7 @@
 import { bigint, double, integer, serial, table, text } from './table.ts';
 
 /**
- * What processes on one store tell each other. Lost in a crash of the server, after which each process writes it again. Times are
+ * What processes on one store exchange. A crash of the server may lose it, after which each process writes it again. Times are
  * milliseconds since the epoch by the database's clock.
  */
 export const processTables = {

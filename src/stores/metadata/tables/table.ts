@@ -39,7 +39,7 @@ export class Column<T> {
   default(value: string | number): Column<Generated<T>> {
     return this.#with({ default: value });
   }
-  /** Has a default only for rows that were there when the column was added: an insert has to specify the value. */
+  /** The default only applies to rows that existed when the column was added: an insert must specify the value. */
   backfilled(value: string | number): Column<T> {
     return this.#with({ default: value });
   }
@@ -56,7 +56,7 @@ export class Column<T> {
   }
 }
 
-/** A number that the store generates and never uses twice; 32-bit; the primary key. */
+/** The primary key: a 32-bit number that the store generates and never reuses. */
 export const serial = (): Column<Generated<number>> => new Column({ kind: 'serial' });
 // Overloads, because a type parameter with a default would be inferred as unknown in a declaration.
 export function integer(): Column<number>;
@@ -66,7 +66,7 @@ export function integer<T>(): Column<T> {
 }
 export const bigint = (): Column<number> => new Column({ kind: 'bigint' });
 export const double = (): Column<number> => new Column({ kind: 'double' });
-/** Sorts by bytes, whatever the server's locale. */
+/** Sorts by bytes, regardless of the server's locale. */
 export function text(): Column<string>;
 export function text<T>(): Column<T>;
 export function text<T>(): Column<T> {
@@ -88,7 +88,7 @@ export interface Index<Name extends string = string> {
 }
 
 interface TableOptions<Name extends string> {
-  /** Of several columns; one alone is marked with `key()`. */
+  /** A primary key of several columns. A single one is marked with `key()`. */
   readonly primaryKey?: readonly Name[];
   /** `<table>_pk` unless specified. */
   readonly primaryKeyName?: string;
