@@ -39,7 +39,7 @@ describe('errors of the engine', () => {
 
   it('a missing database must be created on every server', () => {
     const message = 'Code: 81. DB::Exception: Database millrace does not exist. (UNKNOWN_DATABASE)';
-    expect(queryError(message).message).toMatch(/does not exist.* Create the database .* on every server/);
+    expect(queryError(message).message).toMatch(/does not exist.* Create the database .* \(on every server/);
   });
 
   it('a form that the server refuses has a code as well', () => {

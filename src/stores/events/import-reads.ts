@@ -69,7 +69,7 @@ function hex(number: string): string {
 const eventsFinal = 'events FINAL';
 
 /**
- * Counts the events that one run stored, by day and name, for a range of UTC days (`2024-03-01`, the days of their own time, both
+ * Counts the events that one run stored, by day and name, for a range of UTC days (`2024-03-01`, by their timestamp, both
  * ends included). `table` replaces `events` in the query.
  */
 export async function importedCounts(

@@ -82,12 +82,12 @@ describe('stored events about persons', () => {
       row(1, {}),
       ...[2, 3, 4, 5, 6, 7].map((n) => row(n, { $set: { n } })),
       row(8, { $process_person_profile: false }),
-      row(9, { $process_person_profile: false }, { distinctId: 'nobody' }),
+      row(9, { $process_person_profile: false }, { distinctId: 'anonymous' }),
       row(10, { $anon_distinct_id: 'anon' }, { event: '$identify' }),
       row(11, { alias: 12 }, { event: '$create_alias', distinctId: 'b' }),
     ];
     await insertRows(chdb.store, `persons-${projectId}`, rows);
-    const seen = await firstSeen(chdb.store, projectId, ['a', 'b', 'nobody'], {});
+    const seen = await firstSeen(chdb.store, projectId, ['a', 'b', 'anonymous'], {});
     expect(seen.map(({ distinctId }) => distinctId).sort()).toEqual(['a', 'b']);
     expect(seen.find(({ distinctId }) => distinctId === 'a')).toMatchObject({
       createdAt: at - 100,

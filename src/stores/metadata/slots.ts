@@ -56,8 +56,8 @@ export function idleLimit(ms: number) {
 }
 
 /**
- * Claims a slot immediately, whoever holds it: for a log that one process owns by other means, so that there is no lease to wait for
- * after a crash, and none to renew.
+ * Claims a slot immediately, regardless of its holder: for a log that one process owns by other means, so no lease must be awaited
+ * after a crash or renewed.
  */
 export async function seizeSlot(db: Metadata, slot: number, owner: string): Promise<SlotHold> {
   const { epoch } = await db
