@@ -230,7 +230,7 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await under.open(`imports/new?step=check&config=${idOf(config)}&run=${idOf(run)}`);
     await page.getByText('3 of 13 records are rejected').waitFor();
     await page.getByText('Unusual values').waitFor();
-    expect(await page.getByText('white space at an end (').count()).toBe(1);
+    expect(await page.getByText('leading or trailing white space (').count()).toBe(1);
     expect(await page.getByText('"choose"').count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Download rejected records' }).getAttribute('href')).toContain(
       'rejected',
@@ -334,7 +334,7 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
       ['check', 'Not checked yet'],
       ['preflight', 'No preflight'],
       ['rejected', 'No rejected records'],
-      ['reconciliation', 'The run has failed in the stage export'],
+      ['reconciliation', 'The run failed in the stage export'],
     ]) {
       await under.open(`${place}?tab=${tab}`);
       await page

@@ -35,7 +35,7 @@ const keys = { project: projectKey, personal: personalKey };
 const recordsPerRun = 700;
 const failpoints = [
   'import_replace_decided',
-  'import_replace_told',
+  'import_replace_requested',
   'undo_deleted',
   'rebuild_committed:1',
   'undo_reported',

@@ -192,7 +192,7 @@ export async function untilState(client: UndoClient, path: string, state: string
 export const undoFailpoints = [
   'undo_recorded',
   'undo_deleted',
-  'undo_others_told',
+  'undo_others_requested',
   'rebuild_computed:1',
   'rebuild_committed:1',
   'undo_rebuilt',

@@ -43,7 +43,7 @@ describe.concurrent('choices of a command', () => {
     expect(numbersOf(endpoint.kept).toSorted((a, b) => a - b)).toEqual(expected);
     const report = JSON.parse(await readFile(file, 'utf8')) as ReportResult;
     expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
-    expect(report.balance.map(({ name }) => name)).toContain('Events of the records = converted + left out by choice');
+    expect(report.balance.map(({ name }) => name)).toContain('Events of the records = converted + excluded by choice');
     const { read, converted, left_out: leftOut } = report.totals.events;
     expect([read, converted, leftOut]).toEqual([1000, expected.length, 1000 - expected.length]);
   });

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 
 const windowMs = 30_000;
 
-/** How many per second, over the last half minute. */
+/** Measures a rate per second over the last half minute. */
 export function createRate(clock: Clock): { add(count: number): void; perSecond(): number } {
   const startedAt = clock.now();
   let samples: { readonly at: number; readonly count: number }[] = [];
@@ -10,7 +10,7 @@ export function createRate(clock: Clock): { add(count: number): void; perSecond(
     add: (count) => {
       const now = clock.now();
       const last = samples.at(-1);
-      // A sample per second is enough, and bounds how many there are.
+      // One sample per second is enough, and bounds their number.
       if (last !== undefined && now - last.at < 1000)
         samples[samples.length - 1] = { ...last, count: last.count + count };
       else samples.push({ at: now, count });

@@ -15,12 +15,12 @@ export interface StageRetryDeps {
 const firstWaitMs = 1000;
 const targetWaitMsMax = 300_000;
 const sourceWaitMsMax = 600_000;
-/** Of what the source asks for. */
+/** Maximum pause that a source can request. */
 const retryAfterMsMax = 86_400_000;
-/** Tries of an answer that is broken in itself. */
+/** Attempts after a broken response. */
 const brokenTriesMax = 5;
 
-/** Works are done again, without end, for as long as they throw TargetWaitError. */
+/** Repeats work without limit while it throws TargetWaitError. */
 export function createTargetRetry(deps: StageRetryDeps): Retry {
   return createRetry({
     ...common(deps),
@@ -33,8 +33,8 @@ export function createTargetRetry(deps: StageRetryDeps): Retry {
 }
 
 /**
- * The work is done again for as long as it throws SourceWaitError: without end where waiting may help, a few times where the
- * answer is broken; then RunFailedError. `grew`: as createRetry takes it.
+ * Repeats work while it throws SourceWaitError: without limit if waiting may help, a few times if the response is broken; then throws
+ * RunFailedError. `grew` is passed to createRetry.
  */
 export function createSourceRetry(deps: StageRetryDeps, grew: () => boolean = () => false): Retry {
   let brokenTries = 0;
@@ -46,11 +46,11 @@ export function createSourceRetry(deps: StageRetryDeps, grew: () => boolean = ()
       if (!(error instanceof SourceWaitError)) return undefined;
       if (failures === 0) brokenTries = 0;
       if (!error.unlimited) brokenTries += 1;
-      if (brokenTries >= brokenTriesMax) throw givenUp(error);
+      if (brokenTries >= brokenTriesMax) throw tooManyTries(error);
       const { retryAfterMs } = error;
-      const askedMs =
+      const requestedMs =
         retryAfterMs === undefined ? undefined : Math.min(retryAfterMsMax, Math.max(firstWaitMs, retryAfterMs));
-      return { reason: error.message, waitMs: askedMs ?? backoffMs };
+      return { reason: error.message, waitMs: requestedMs ?? backoffMs };
     },
   });
 }
@@ -60,7 +60,7 @@ function common({ leased, clock, sleep, random }: StageRetryDeps) {
   return { firstWaitMs, signal: leased.signal, onWait, clock, sleep, random };
 }
 
-/** Says what the run waits for, and when it goes on. */
+/** Shows what the run waits for, and when it continues. */
 export function showWait(
   leased: Pick<LeasedRun, 'waiting'>,
   { reason, until }: Pick<BegunWait, 'reason' | 'until'>,
@@ -68,8 +68,8 @@ export function showWait(
   leased.waiting({ reason: `${reason}; trying again at ${timeOf(until)}`, until });
 }
 
-function givenUp(error: SourceWaitError): RunFailedError {
-  const message = `${error.message} (${brokenTriesMax} times in a row); look at the source`;
+function tooManyTries(error: SourceWaitError): RunFailedError {
+  const message = `${error.message} (${brokenTriesMax} times in a row); check the source`;
   return new RunFailedError(message, { advice: 'resume', cause: error });
 }
 

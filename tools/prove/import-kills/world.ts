@@ -54,7 +54,7 @@ const importFailpoints = [
 const undoFailpoints = [
   'undo_recorded',
   'undo_deleted',
-  'undo_others_told',
+  'undo_others_requested',
   'rebuild_computed:1',
   'rebuild_committed:2',
   'undo_rebuilt',
@@ -62,7 +62,7 @@ const undoFailpoints = [
 ];
 const replaceFailpoints = [
   'import_replace_decided',
-  'import_replace_told',
+  'import_replace_requested',
   ...undoFailpoints,
   'import_replaced_one',
   'import_month_attached',

@@ -14,7 +14,7 @@ import type { CheckLimits } from './check-deps.ts';
 import { readFindings } from './tally/findings-file.ts';
 
 const forty = '1234567890123456789012345678901234567890';
-/** What real exports hold, and what a way that goes by JavaScript values loses or refuses. */
+/** Values of real exports that a path through JavaScript values loses or rejects. */
 const values: readonly string[] = [
   '1234567890123456789',
   `-${forty}`,
@@ -27,7 +27,7 @@ const values: readonly string[] = [
 const allValues = values.join(',');
 const threadedLimits: readonly Partial<CheckLimits>[] = [{ threadBytesMin: 1 }, {}];
 
-describe('what records hold crosses the threads of a check', () => {
+describe('values of records cross the threads of a check', () => {
   describe.each(listCarriers().map((carrier) => [carrier.format.slug, carrier] as const))('%s', (_, carrier) => {
     it.each([1, 2])('with every digit and character, checked by %i threads', async (threads) => {
       const [template = ''] = carrier.templates;
@@ -42,14 +42,14 @@ describe('what records hold crosses the threads of a check', () => {
         const carried = (await test.lines()).flatMap(carriedIn);
         expect(carried.length).toBeGreaterThanOrEqual(12);
         expect(new Set(carried)).toEqual(new Set([carriedText(allValues)]));
-        // The samples that people look at.
+        // The samples that users see.
         const result = (await bytesOf(test.staging, stagingKeys.check('r'))).toString();
         expect(new Set(carriedIn(result))).toEqual(new Set([carriedText(allValues)]));
       }
     });
   });
 
-  it('a record that nests thousands of levels deep is rejected with its reason, and costs no other', async () => {
+  it('a record that nests thousands of levels deep is rejected with its reason, and affects no other', async () => {
     const clean = JSON.stringify([...mixpanelRecords(1, 1)][0]);
     const deep = [60, 70, 2000, 5000, 100_000].flatMap((levels) => {
       const holder = (value: string): string =>
@@ -68,7 +68,7 @@ describe('what records hold crosses the threads of a check', () => {
 });
 
 describe('the counts of a check', () => {
-  it('a record of which only the link repeats one of another segment is converted, not skipped', async () => {
+  it('a record whose link repeats one of another segment is converted, not skipped', async () => {
     const line = (n: number): string =>
       JSON.stringify({
         event: 'Seen',
@@ -87,7 +87,7 @@ describe('the counts of a check', () => {
     expect(identity.identifies).toBe(1);
   });
 
-  it('a record that is nothing but links which other segments have is skipped', async () => {
+  it('a record of links that other segments have is skipped', async () => {
     const line = JSON.stringify({ from_user_id: 'a', to_user_id: 'u', time: '2024-05-01T00:00:00Z' });
     await using test = await checkTest({ format: 'heap' });
     await test.stage('a', [line], 10);
@@ -96,7 +96,7 @@ describe('the counts of a check', () => {
     expect(totals).toMatchObject({ records: 2, converted: 1, skipped: { 'nothing to import in the record': 1 } });
   });
 
-  it('of a segment lie in its file of findings with every digit', async () => {
+  it('the findings file of a segment keeps every digit', async () => {
     await using test = await checkTest({ format: 'mixpanel' });
     const record = { event: 'Big', properties: { time: 1_700_000_000, distinct_id: 'd', $insert_id: 'i', big: '@' } };
     await test.stage('a', [JSON.stringify(record).replace('"@"', forty)], 10);

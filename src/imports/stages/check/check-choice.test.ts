@@ -52,7 +52,7 @@ describe('a run with a choice', () => {
     );
   });
 
-  it.each(sources)('%s: two ranges side by side bring what the whole does, each once', async (format, records) => {
+  it.each(sources)('%s: two adjacent ranges load what the whole does, each event once', async (format, records) => {
     const whole = (await checked(format, records)).events.filter(({ event }) => event !== '$identify');
     const middle = whole[Math.floor(whole.length / 2)]?.timestamp ?? '';
     const except = { except: ['$identify'] };
@@ -61,7 +61,7 @@ describe('a run with a choice', () => {
     expect([...ids(before.events), ...ids(after.events)].toSorted()).toEqual(ids(whole));
   });
 
-  it('a check that goes on after a crash has the same result', async () => {
+  it('a check that continues after a crash has the same result', async () => {
     const choice = { sample: 0.5 };
     const whole = await checked('mixpanel', () => mixpanelRecords(3, 600), choice);
     await using test = await checkTest({ format: 'mixpanel', rejectedMax: 1, choice });
@@ -77,7 +77,7 @@ describe('a run with a choice', () => {
     expect(ids(await test.events())).toEqual(ids(whole.events));
   });
 
-  it('links that a list leaves out are warned of, with their number', async () => {
+  it('the check warns of links that a list excludes, with their number', async () => {
     const { result } = await checked('segment', () => segmentRecords(3, 600), { events: { only: ['Order *'] } });
     const links = result.totals.left_out?.['link between ids that is not in the list of events'] ?? 0;
     expect(links).toBeGreaterThan(0);
@@ -88,7 +88,7 @@ describe('a run with a choice', () => {
     ['without a choice', undefined],
     ['with a choice', { properties: { rename: { plan: 'tier' } } }],
     ['of a time range', { time: { from: '2024-01-01T00:00:00Z' } }],
-  ])('%s, a link has the time of the earliest record, whatever the order of the files', async (_, choice) => {
+  ])('%s, a link has the time of the earliest record, in any order of the files', async (_, choice) => {
     await using test = await checkTest({ format: 'mixpanel', ...(choice !== undefined && { choice }) });
     const day = (of: number): string =>
       JSON.stringify({
@@ -110,7 +110,7 @@ describe('a run with a choice', () => {
     expect((totals.events_read ?? 6) - sum(totals.left_out)).toBe(6);
   });
 
-  it.each([1, 3])('a link is made at the earliest record that is taken, with %d threads', async (threads) => {
+  it.each([1, 3])('a link is created at the earliest included record, with %d threads', async (threads) => {
     const choice = { time: { from: '2024-01-04T00:00:00Z' } };
     await using test = await checkTest({ format: 'mixpanel', choice });
     const at = (day: number): string => {

@@ -38,7 +38,7 @@ export interface CheckDeps {
   readonly openTransform?: OpenRunTransform | undefined;
   /** `undefined` if there are no earlier runs to compare with. */
   readonly earlier?: EarlierRuns | undefined;
-  /** Resolves when no other run stores links or group events that this one may have; default: at once. */
+  /** Resolves when no other run stores links or group events that this one may have. Immediately by default. */
   readonly waitToDecide?: (leased: LeasedRun) => Promise<void>;
   /** Plans the undo of the runs to replace; `undefined` if none can be undone from here. */
   readonly planReplace?: ((runs: readonly string[]) => Promise<readonly RunToReplace[]>) | undefined;

@@ -7,13 +7,13 @@ import { createCheckProgress } from './check-progress.ts';
 import type { CheckDeps } from './check-deps.ts';
 import { createCheckStage } from './check-stage.ts';
 
-/** Of these, the first half is one turn of a check. */
+/** Half of these make one turn of a check. */
 const perSegment = 1_000;
 const lines = [...mixpanelRecords(3, 2 * perSegment)].slice(0, 2 * perSegment).map((record) => JSON.stringify(record));
 
 type Shown = Pick<StageProgress, 'done' | 'bytes'>;
 
-/** What the run shows while it is checked; the check stops after as many segments as `crashAfter` says. */
+/** Returns what the run shows while it is checked; the check stops after `crashAfter` segments. */
 async function shownBy(test: CheckTest, threads: number, crashAfter = Number.POSITIVE_INFINITY): Promise<Shown[]> {
   const shown: Shown[] = [];
   const held = await test.hold();
@@ -74,13 +74,13 @@ describe('the progress of a check', () => {
     await test.stage('part', lines, perSegment);
     await shownBy(test, threads, 1);
     const shown = await shownBy(test, threads);
-    // The segment that was checked before is counted as a whole.
+    // The segment that was checked before counts as a whole.
     expect(shown[0]?.done).toBe(perSegment);
     expectToGrow(shown);
     expect(shown.at(-1)).toEqual(whole);
   });
 
-  it('counts a segment once that is checked again, and never falls', async () => {
+  it('counts a segment once if it is checked again, and never decreases', async () => {
     await using test = await checkTest();
     const shown: number[] = [];
     const leased: LeasedRun = { ...(await test.hold()), progress: ({ done }) => shown.push(done) };
@@ -96,7 +96,7 @@ describe('the progress of a check', () => {
     progress.segment(first);
     progress.within(second, 9);
     progress.segment(second);
-    // A line that continues a record is none.
+    // A line that continues a record is not a record.
     expect(shown).toEqual([6, 15, 15, 18, 20]);
   });
 });

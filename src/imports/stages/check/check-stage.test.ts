@@ -17,7 +17,7 @@ import type { WireEvent } from '../../../wire/contract/wire-event.ts';
 import { TargetUnreadableError, type StoredPlace } from '../../target.ts';
 import { checkTest, type CheckTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';
 
-/** Small enough that every limit is met. */
+/** Small enough to reach every limit. */
 const small: Partial<CheckLimits> = { deferredRows: 20 };
 
 const readTime = createTimeReader();
@@ -32,7 +32,7 @@ function identity({ uuid, event, distinct_id: id, timestamp }: Omit<LoadedEvent,
   return JSON.stringify([uuid.toLowerCase(), event, storedId(id), microsOf(timestamp)]);
 }
 
-/** Of the same name, distinct_id and uuid on a day only the first of the source, as the definition says it. */
+/** Keeps the first event of the same name, distinct_id and uuid on a day. */
 function withoutDuplicates(events: readonly LoadedEvent[]): LoadedEvent[] {
   const first = new Map<string, LoadedEvent>();
   for (const event of events) {
@@ -54,7 +54,7 @@ function formatOf(slug: string): Format {
   return format;
 }
 
-/** Records in an order of no use, the same for the same seed. */
+/** Shuffles records reproducibly. */
 function shuffled<T>(items: readonly T[]): T[] {
   return items
     .map((item, index) => ({ item, at: (index * 7919) % 10_007 }))
@@ -69,21 +69,21 @@ async function stageAll(test: CheckTest, records: readonly unknown[], perSegment
   await test.stage('second', lines.slice(middle), perSegment);
 }
 
-/** Every row, and what is on record. */
+/** Returns every row and all results. */
 async function stateOf(test: CheckTest): Promise<unknown> {
   const lines = await test.lines();
   return { lines, days: await test.days(), result: await test.result(), rejected: await test.rejected() };
 }
 
-/** Readers report a link again where they find an earlier time, and what Amplitude says of a group where they find a later one. */
-function withLinksThatStay(slug: string, events: readonly WireEvent[]): readonly WireEvent[] {
+/** Keeps the links that the check keeps: the earliest of each, and for group events of Amplitude the latest. */
+function withFinalLinks(slug: string, events: readonly WireEvent[]): readonly WireEvent[] {
   const latest = new Map<string, number>();
-  const isSaid = ({ event }: WireEvent): boolean => slug === 'amplitude' && event === '$groupidentify';
-  for (const event of events.filter(isSaid)) {
+  const isGroupFact = ({ event }: WireEvent): boolean => slug === 'amplitude' && event === '$groupidentify';
+  for (const event of events.filter(isGroupFact)) {
     latest.set(event.uuid, Math.max(latest.get(event.uuid) ?? -Infinity, microsOf(event.timestamp)));
   }
   return withEarliestLinks(events).filter(
-    (event) => !isSaid(event) || microsOf(event.timestamp) === latest.get(event.uuid),
+    (event) => !isGroupFact(event) || microsOf(event.timestamp) === latest.get(event.uuid),
   );
 }
 
@@ -106,7 +106,7 @@ const sources: readonly (readonly [string, readonly unknown[], FormatOptions])[]
 
 describe('the check', () => {
   it.each(sources)(
-    '%s: what is to be loaded is what the reader reads, each once, by day and time',
+    '%s: the events to load are those that the reader returns, each once, by day and time',
     async (slug, records, formatOptions) => {
       const format = formatOf(slug);
       await using test = await checkTest({ format: slug, formatOptions });
@@ -114,7 +114,7 @@ describe('the check', () => {
       const result = await test.check({ limits: small });
       const read = format.createReader(formatOptions, format.names, createSegmentMemory());
       const results = records.map((record) => read(record));
-      const converted = withLinksThatStay(slug, eventsOf(results));
+      const converted = withFinalLinks(slug, eventsOf(results));
       const expected = withoutDuplicates(converted);
       const events = await test.events();
       expect(events.map(identity).toSorted()).toEqual(expected.map(identity).toSorted());
@@ -170,7 +170,7 @@ describe('the check', () => {
     }
   });
 
-  it('interrupted anywhere and taken up again, it leaves the same behind', async () => {
+  it('interrupted anywhere and resumed, it has the same result', async () => {
     const records = (sources[0]?.[1] ?? []).slice(0, 120);
     const run = async (kill?: { readonly name: string; readonly nth: number }): Promise<unknown> => {
       await using test = await checkTest({ format: 'mixpanel' });
@@ -197,7 +197,7 @@ describe('the check', () => {
     expect(await run({ name: 'import_check_written', nth: 1 })).toEqual(whole);
   });
 
-  it('duplicates are skipped and counted: the first of the source stays', async () => {
+  it('duplicates are skipped and counted: the first one of the source stays', async () => {
     const uuid = '0190a000-0000-4000-8000-000000000001';
     const captured = (timestamp: string, n: number): string =>
       JSON.stringify({ uuid, event: 'bought', distinct_id: 'u', timestamp, properties: { n } });
@@ -214,40 +214,37 @@ describe('the check', () => {
     expect(result.warnings.join(' ')).toContain('on several days');
   });
 
-  it.each([1, 2])(
-    'duplicates with another content than the event that is loaded are named, %i threads',
-    async (threads) => {
-      const uuid = '0190a000-0000-4000-8000-000000000001';
-      const record = (timestamp: string, n: number, id = uuid): string =>
-        JSON.stringify({ uuid: id, event: 'bought', distinct_id: 'u', timestamp, properties: { n } });
-      const first = record('2024-03-01T12:00:00Z', 1);
-      const checked = async (...files: readonly (readonly string[])[]): Promise<string> => {
-        await using test = await checkTest({ format: 'posthog' });
-        for (const [index, lines] of files.entries()) await test.stage(`file ${index}`, lines, 1);
-        // The day is written before an interruption, and its sum is read again.
-        const stop = (name: string): void => {
-          if (name === 'import_days_settled') throw new Error('stopped');
-        };
-        const limits = { ...small, threadBytesMin: 1 };
-        await expect(test.check({ limits, threads, failpoint: stop })).rejects.toThrow('stopped');
-        const { warnings } = await test.check({ limits, threads });
-        return warnings.filter((warning) => warning.includes('duplicate')).join(' ');
+  it.each([1, 2])('duplicates with other contents than the loaded event are reported, %i threads', async (threads) => {
+    const uuid = '0190a000-0000-4000-8000-000000000001';
+    const record = (timestamp: string, n: number, id = uuid): string =>
+      JSON.stringify({ uuid: id, event: 'bought', distinct_id: 'u', timestamp, properties: { n } });
+    const first = record('2024-03-01T12:00:00Z', 1);
+    const checked = async (...files: readonly (readonly string[])[]): Promise<string> => {
+      await using test = await checkTest({ format: 'posthog' });
+      for (const [index, lines] of files.entries()) await test.stage(`file ${index}`, lines, 1);
+      // The day is written before the interruption, and its sum is read again.
+      const stop = (name: string): void => {
+        if (name === 'import_days_settled') throw new Error('stopped');
       };
-      const other = record('2024-03-01T12:00:00Z', 2);
-      const later = record('2024-03-01T12:00:01Z', 1);
-      expect(await checked([first, other], [later, first])).toMatch(
-        /^2 duplicate events are not identical to the first event/,
-      );
-      expect(
-        await checked(
-          [first, record('2024-03-01T12:00:00Z', 1)],
-          [first, record('2024-03-01T12:00:00Z', 2, uuid.replace('1', '2'))],
-        ),
-      ).toBe('');
-    },
-  );
+      const limits = { ...small, threadBytesMin: 1 };
+      await expect(test.check({ limits, threads, failpoint: stop })).rejects.toThrow('stopped');
+      const { warnings } = await test.check({ limits, threads });
+      return warnings.filter((warning) => warning.includes('duplicate')).join(' ');
+    };
+    const other = record('2024-03-01T12:00:00Z', 2);
+    const later = record('2024-03-01T12:00:01Z', 1);
+    expect(await checked([first, other], [later, first])).toMatch(
+      /^2 duplicate events are not identical to the first event/,
+    );
+    expect(
+      await checked(
+        [first, record('2024-03-01T12:00:00Z', 1)],
+        [first, record('2024-03-01T12:00:00Z', 2, uuid.replace('1', '2'))],
+      ),
+    ).toBe('');
+  });
 
-  it('a link of two ids that the target has on another day is left out; one of its own day, and any other event, is not', async () => {
+  it('a link of two ids that the target has on another day is excluded; one of the same day, and any other event, is not', async () => {
     const link = (n: number, day: number, event = '$identify') => ({
       uuid: `0190a000-0000-4000-8000-00000000000${n}`,
       event,
@@ -257,10 +254,10 @@ describe('the check', () => {
     });
     const own = [link(1, 1), link(2, 2), link(3, 2), link(4, 3, 'bought')];
     const place = (n: number, day: number) => ({ day: `2024-03-0${day}`, uuid: link(n, 1).uuid, distinctId: 'u' });
-    const asked: string[] = [];
+    const queried: string[] = [];
     const reader = {
       eventsNamed: async function* (event: string) {
-        asked.push(event);
+        queried.push(event);
         yield [place(1, 1), place(2, 1)];
         yield [place(4, 1)];
       },
@@ -274,14 +271,14 @@ describe('the check', () => {
     const result = await posthog.check({ limits: small, reader });
     expect((await posthog.events()).map(({ uuid }) => uuid)).toEqual([1, 3, 4].map((n) => link(n, 1).uuid));
     expect(result.totals).toMatchObject({ records: 4, events: 4, duplicates: 1 });
-    expect(asked).toEqual(['$identify']);
+    expect(queried).toEqual(['$identify']);
   });
 
-  it('what only a run has stored that will be replaced is not taken for stored', async () => {
-    const asked: (readonly string[] | undefined)[] = [];
+  it('events that only a replaced run has stored do not count as stored', async () => {
+    const exclusions: (readonly string[] | undefined)[] = [];
     const reader = {
       eventsNamed: async function* (_event: string, _signal: AbortSignal, without?: readonly string[]) {
-        asked.push(without);
+        exclusions.push(without);
         yield [];
       },
     };
@@ -289,11 +286,11 @@ describe('the check', () => {
     const lines = [...mixpanelRecords(3, 50)].map((record) => JSON.stringify(record));
     await test.stage('a', lines, 50);
     await test.check({ reader });
-    expect(asked.length).toBeGreaterThan(0);
-    expect(new Set(asked.map(String))).toEqual(new Set(['old']));
+    expect(exclusions.length).toBeGreaterThan(0);
+    expect(new Set(exclusions.map(String))).toEqual(new Set(['old']));
   });
 
-  it('a target that cannot be read leaves the check without', async () => {
+  it('a target that cannot be read does not affect the check', async () => {
     const reader = {
       eventsNamed: async function* () {
         yield await Promise.reject<readonly StoredPlace[]>(new TargetUnreadableError('no_reader', 'no such address'));
@@ -305,7 +302,7 @@ describe('the check', () => {
     expect((await test.check({ reader })).totals.records).toBe(50);
   });
 
-  it('what cannot be read or would be refused is put aside with its original, and never stops the run', async () => {
+  it('unreadable records and events that ingest would reject are stored with their original, and never stop the run', async () => {
     await using test = await checkTest({ format: 'posthog', rejectedMax: 0.5 });
     const event = (more: object): string =>
       JSON.stringify({ event: 'e', distinct_id: 'u', timestamp: '2024-03-01T12:00:00Z', properties: {}, ...more });
@@ -335,13 +332,13 @@ describe('the check', () => {
     for (const { line, original } of rejected) expect(original).toBe(lines[line - 1]);
     expect(await test.events()).toHaveLength(3);
     expect(result.totals).toMatchObject({ records: 8, rejected: 5, rejected_events: 4, converted: 7, events: 7 });
-    // A blank line is no record.
+    // A blank line is not a record.
     expect(result.totals.skipped).toEqual({});
     expect(result.errors.map(({ count }) => count)).toEqual([1, 1, 1, 1, 1]);
     expect(result.verdict).toBe('failed');
   });
 
-  it('a check anew begins clean: nothing of the one before stays', async () => {
+  it('a repeated check starts from scratch: nothing of the previous one stays', async () => {
     await using test = await checkTest({ format: 'mixpanel' });
     await stageAll(test, [...mixpanelRecords(2, 60)], 20);
     await test.check({ limits: small });
@@ -356,9 +353,9 @@ describe('the check', () => {
   });
 
   it.each([
-    ['as they are', {}],
+    ['without a choice', {}],
     ['with a choice', { choice: { sample: 0.5 } }],
-  ])('segments that an earlier version has checked are checked anew, %s', async (_way, options) => {
+  ])('segments that an earlier version checked are checked again, %s', async (_how, options) => {
     await using whole = await checkTest({ format: 'mixpanel', ...options });
     await using test = await checkTest({ format: 'mixpanel', ...options });
     for (const each of [whole, test]) await stageAll(each, [...mixpanelRecords(2, 60)], 20);
@@ -373,7 +370,7 @@ describe('the check', () => {
     expect(await test.staging.list('r/checked/')).toEqual([]);
   });
 
-  it('stops at once when the run is let go of, without a day or a result', async () => {
+  it('stops immediately when the run is paused, without a day or a result', async () => {
     await using test = await checkTest({ format: 'mixpanel' });
     await stageAll(test, [...mixpanelRecords(2, 60)], 20);
     const controller = new AbortController();
@@ -385,7 +382,7 @@ describe('the check', () => {
     expect(await test.days()).toEqual([]);
   });
 
-  it('a format option that is wrong fails the run with a sentence', async () => {
+  it('an invalid format option fails the run with a message', async () => {
     await using test = await checkTest({ format: 'mixpanel', formatOptions: { time_zone: 'Nowhere/Land' } });
     await expect(test.check()).rejects.toThrow(RunFailedError);
     await using unknown = await checkTest({ format: 'no-such-format' });

@@ -1,6 +1,6 @@
 import { readTables, tableOf, tablesBytesMax } from './read-tables.ts';
 import { recordsIn, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
-import { readLeftOut } from '../export/left-out-files.ts';
+import { readSkippedFiles } from '../export/skipped-files.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import type { CheckResult } from '../../run/results.ts';
@@ -40,7 +40,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const { format } = openReader(leased.run);
     if (await isDone(ready, leased)) return;
     const texts = await readTables(ready, leased);
-    // The threads have the rows.
+    // The threads hold the rows.
     const tables = texts.map(tableOf).map(({ column, repeated }) => ({ column, repeated, isMatched: false }));
     const transform = await runTransform(ready, leased.run);
     const { run } = leased;
@@ -85,7 +85,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
       sameRecords: (await ready.earlier?.sameRecords({ run: leased.run, parts, days })) ?? [],
       afterReplacing: leased.run.totals.replaced && Object.keys(leased.run.totals.replaced),
       replaces: replaced.length === 0 ? [] : ((await ready.planReplace?.(replaced)) ?? []),
-      leftOut: await readLeftOut(ready.staging, leased.run.id),
+      leftOut: await readSkippedFiles(ready.staging, leased.run.id),
       knownEvents: await ready.project?.knownEvents(),
     });
     await writeResult(ready.staging, leased, result);
@@ -114,8 +114,8 @@ function openWorkers(
 
 async function partsOf({ staging }: Ready, leased: LeasedRun, rows: RunRows): Promise<readonly StoredPart[]> {
   const parts = await leased.parts();
-  const isBegun = parts.some(({ checked }) => checked > 0);
-  if (isBegun && !(await lackFiles(staging, leased.run, parts)) && (await rows.exists())) return parts;
+  const hasBegun = parts.some(({ checked }) => checked > 0);
+  if (hasBegun && !(await lackFiles(staging, leased.run, parts)) && (await rows.exists())) return parts;
   await startAgain(staging, leased, parts, rows);
   return await leased.parts();
 }

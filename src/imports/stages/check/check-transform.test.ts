@@ -34,7 +34,7 @@ function transformOf(code: string, secret = '###'): Transform {
   });
 }
 
-/** One record a line; `more` as JSON text, so that digits stay. */
+/** Returns a record as one line; `more` is JSON text, so that digits are kept. */
 function record(id: number, more = '', event = 'bought'): string {
   const at = new Date(Date.UTC(2024, 0, 1 + (id % 5), 12, 0, id % 60)).toISOString();
   return `{"id":"r${id}","event":"${event}","user":"u${id % 7}","at":"${at}","n":${id}${more}}`;
@@ -63,7 +63,7 @@ const counts = (result: CheckResult): unknown => {
 };
 
 describe('a run with a transform in code', () => {
-  it('what is counted, shown and made ready is what the code made of the events', async () => {
+  it('events are counted, shown and stored as the code changed them', async () => {
     await using run = await checked(
       `exports.processEvent = (event) => {
         event.event = 'Order ' + event.event
@@ -83,7 +83,7 @@ describe('a run with a transform in code', () => {
     expect(Object.keys(run.result.days)).toHaveLength(5);
   });
 
-  it('an event that is dropped is counted under its own reason', async () => {
+  it('a dropped event is counted under its own reason', async () => {
     await using run = await checked(
       `exports.processEvent = (event) => (event.properties.n % 4 === 0 ? null : event)`,
       records(200),
@@ -99,7 +99,7 @@ describe('a run with a transform in code', () => {
     });
   });
 
-  it('an event at which it throws is rejected with its message and the original, its secret left out', async () => {
+  it('an event at which the code throws is rejected with its message and the original, without its secret', async () => {
     const test = await checkTest(options);
     const lines = records(120);
     await test.stage('first', lines, 50);
@@ -120,7 +120,7 @@ describe('a run with a transform in code', () => {
     await test[Symbol.asyncDispose]();
   });
 
-  it('an event at which it hangs is stopped and rejected, and every other one is taken', async () => {
+  it('an event at which the code hangs is stopped and rejected, and all others are accepted', async () => {
     await using run = await checked(
       `exports.processEvent = (event) => {
         if (event.properties.n % 30 < 5) for (;;);
@@ -133,7 +133,7 @@ describe('a run with a transform in code', () => {
     expect(run.events).toHaveLength(50);
   });
 
-  it('a run whose events all hang ends with the reason', async () => {
+  it('a run whose events all hang fails with the reason', async () => {
     await using test = await checkTest(options);
     await test.stage('first', records(100), 100);
     const openTransform = async (): Promise<Transform> => transformOf(`exports.processEvent = () => { for (;;); }`);
@@ -144,7 +144,7 @@ describe('a run with a transform in code', () => {
     );
   });
 
-  it('code that cannot be set up, and code that changes no events, ends the run with the reason', async () => {
+  it('code that cannot be set up, or that changes no events, fails the run with the reason', async () => {
     for (const [code, reason] of [
       ['exports.setupPlugin = () => { throw new Error("no table") }; exports.processEvent = (e) => e', /no table/],
       ['exports.onEvent = () => {}', /expected the transform "Probe" to export processEvent.*it exports: onEvent/],
@@ -155,7 +155,7 @@ describe('a run with a transform in code', () => {
     }
   });
 
-  it('what the code remembers of earlier pieces is gone: a check that a crash ended gives the same', async () => {
+  it('the code keeps no state of earlier segments: a check after a crash gives the same', async () => {
     // Counts events in a variable, as careless code does.
     const code = `let seen = 0
       exports.processEvent = (event) => { event.properties.seen = ++seen; return event }`;
@@ -174,11 +174,11 @@ describe('a run with a transform in code', () => {
     }
   });
 
-  it('a link has the time of the earliest record, whatever the order of the files, also after a crash', async () => {
+  it('a link has the time of the earliest record, in any order of the files, also after a crash', async () => {
     const made = { ...options, format: 'june', formatOptions: {} };
     const row = (of: number): string =>
       JSON.stringify({ name: 'Order', user_id: 'u1', anonymous_id: 'd1', timestamp: `2024-01-0${of}T00:00:00Z` });
-    // The code renames links, too.
+    // The code renames links too.
     const code = `exports.processEvent = (event) => ({ ...event, event: 'my ' + event.event })`;
     const openTransform = async (): Promise<Transform> => transformOf(code);
     await using test = await checkTest(made);
@@ -214,7 +214,7 @@ describe('a run with a transform in code', () => {
     expect((await test.check({ openTransform })).identity).toEqual(whole.result.identity);
   });
 
-  it('the uuid follows from the record unless the code sets one', async () => {
+  it('the uuid depends on the record unless the code sets one', async () => {
     const uuid = '01900000-0000-7000-8000-0000000000aa';
     await using plain = await checked(`exports.processEvent = (event) => event`, records(3));
     await using run = await checked(
@@ -232,7 +232,7 @@ describe('a run with a transform in code', () => {
     expect(idOf(run.events, 2)).toBe(uuid);
   });
 
-  it('what an import has not is refused by name', async () => {
+  it('services that an import does not have are refused by name', async () => {
     await using run = await checked(
       `exports.processEvent = async (event, { storage, cache, geoip, jobs }) => {
         if (event.properties.n === 0) await storage.set('k', 1)
@@ -249,7 +249,7 @@ describe('a run with a transform in code', () => {
     expect(run.events.map(numberOf).toSorted()).toEqual([2, 3]);
   });
 
-  it('digits beyond a double stay where the code left them or moved them, and are refused where it rounds them into a text', async () => {
+  it('digits beyond a double are kept where the code left or moved them, and rejected where it rounds them into a text', async () => {
     const numbers = ',"big":12345678901234567890123,"list":[0.12345678901234567891,-0],"huge":1e999,"small":7';
     await using run = await checked(
       `exports.processEvent = (event) => {
@@ -276,7 +276,7 @@ describe('a run with a transform in code', () => {
     ]);
   });
 
-  it('an event that the code left alone is the same to the last digit', async () => {
+  it('an event that the code left unchanged is identical to the last digit', async () => {
     const numbers = ',"big":12345678901234567890123,"zero":-0,"huge":1e999,"deep":{"x":[1.00000000000000000001]}';
     await using run = await checked(`exports.processEvent = (event) => event`, records(20, numbers));
     const texts = await run.test.lines();

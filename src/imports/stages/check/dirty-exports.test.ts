@@ -5,7 +5,7 @@ import { createOracle } from '../../../../test/support/dirty-exports/oracle.ts';
 import type { CheckLimits } from './check-deps.ts';
 
 const count = 450;
-/** Below every threshold, and above each of them. */
+/** Below every threshold, and above all of them. */
 const sizes: readonly (readonly [name: string, perSegment: number, threads: number, limits: Partial<CheckLimits>])[] = [
   ['many segments and pieces, 2 threads', 70, 2, { threadBytesMin: 1, deferredRows: 20 }],
   ['one segment', count, 1, {}],
@@ -13,13 +13,13 @@ const sizes: readonly (readonly [name: string, perSegment: number, threads: numb
 /** Tables become lines of JSON before the check. */
 const forms = formNames.filter((name) => formOf(name).heading === undefined);
 const cases = forms.flatMap((name) =>
-  // Of other zones only the times are of interest.
+  // Of other time zones only the times are of interest.
   sizes
     .slice(0, name.endsWith('-zone') ? 1 : sizes.length)
     .map(([size, perSegment, threads, limits]) => ({ label: `${name}, ${size}`, name, perSegment, limits, threads })),
 );
 
-/** The text of an event as the oracle has it; its digits never become a number. */
+/** Formats a stored event like the oracle; its digits never become a number. */
 function storedText(line: string): string | undefined {
   const probe = new RegExp(probePattern).exec(line)?.[1];
   if (probe === undefined) return undefined;
@@ -32,15 +32,15 @@ function storedText(line: string): string | undefined {
   });
 }
 
-/** The first of what the others have not. */
+/** Returns the first texts that the others lack. */
 function without(texts: readonly string[], others: readonly string[]): string[] {
-  const there = new Set(others);
-  return texts.filter((text) => !there.has(text)).slice(0, 8);
+  const present = new Set(others);
+  return texts.filter((text) => !present.has(text)).slice(0, 8);
 }
 
 describe('an export as dirty as real ones', () => {
   it.each(cases)(
-    '$label: stored, duplicate, skipped and rejected are what the oracle says',
+    '$label: stored, duplicate, skipped and rejected records are those of the oracle',
     async ({ name, perSegment, limits, threads }) => {
       const expected: string[] = [];
       const oracle = createOracle((event) => expected.push(textOf(event)));

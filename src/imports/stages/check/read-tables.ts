@@ -78,7 +78,7 @@ async function stageTable(
   join: Join,
   key: string,
 ): Promise<void> {
-  if (openTable === undefined) throw new RunFailedError('expected a place to read the table to join from, got none');
+  if (openTable === undefined) throw new RunFailedError('expected a way to read the table to join, got none');
   try {
     const source = await openTable(join.table);
     await staging.write(key, tableChunks(source, leased, join.table));

@@ -151,16 +151,16 @@ function mergeSums(sums: readonly DaySum[]): ReadonlyMap<string, Sums> {
 }
 
 /** Throws RunFailedError if the store has other rows than were inserted. */
-function assertWritten(day: string, written: Sums = new Map(), there: readonly ImportedCount[] = []): void {
+function assertWritten(day: string, written: Sums = new Map(), found: readonly ImportedCount[] = []): void {
   const isSame =
-    there.length === written.size &&
-    there.every(({ event, count, checksum, content }) => {
+    found.length === written.size &&
+    found.every(({ event, count, checksum, content }) => {
       const own = written.get(event);
       return own?.count === count && own.checksum === checksum && own.content === contentText('crc32', content);
     });
   if (isSame) return;
   throw new RunFailedError(
-    `expected the ${countOf(written.values())} events of ${day} in the table of the run as written, got ${countOf(there)} rows or ` +
+    `expected the ${countOf(written.values())} events of ${day} in the table of the run as written, got ${countOf(found)} rows or ` +
       'different ones',
     { advice: 'startAgain' },
   );

@@ -3,9 +3,9 @@ import { SourceError, SourceWaitError, StillWrittenError, type Source } from '..
 import { describeChanges, findChanges } from './source-changes.ts';
 
 /**
- * Before anything is sent: what was read is what is there. New parts are no reason to stop, they have come later; nor is a
- * source that cannot be asked any more: its export was complete.
- * @throws RunFailedError when a part has another content than what was read
+ * Asserts before anything is sent that the source still has what was read. New parts do not matter, because they are newer than the
+ * export; nor does an unreachable source, because its export was complete.
+ * @throws RunFailedError if the content of a part differs from what was read
  */
 export async function assertSourceUnchanged(openSource: () => Promise<Source>, leased: LeasedRun): Promise<void> {
   if ((leased.run.progress.load?.done ?? 0) > 0) return;
@@ -16,10 +16,13 @@ export async function assertSourceUnchanged(openSource: () => Promise<Source>, l
   } catch (error) {
     leased.signal.throwIfAborted();
     if (error instanceof SourceUnlikeRunError || error instanceof StillWrittenError) {
-      throw new RunFailedError(`expected the source to be as it was read, but ${error.message}; nothing was sent`, {
-        advice: 'startAgain',
-        cause: error,
-      });
+      throw new RunFailedError(
+        `expected the source to be unchanged since it was read, but ${error.message}; nothing was sent`,
+        {
+          advice: 'startAgain',
+          cause: error,
+        },
+      );
     }
     if (error instanceof RunFailedError || error instanceof SourceError || error instanceof SourceWaitError) return;
     throw error;
@@ -30,7 +33,7 @@ class SourceUnlikeRunError extends Error {
   override name = 'SourceUnlikeRunError';
 }
 
-/** In words; undefined: there are none. */
+/** Describes changes; `undefined` if the source has none. */
 async function changesIn(source: Source, leased: LeasedRun): Promise<string | undefined> {
   const context = { signal: leased.signal, holdsSnapshot: true };
   try {

@@ -20,8 +20,8 @@ function check({ staging, runStore }: CheckTest, leased: LeasedRun, quota: DiskQ
   return createCheckStage({ staging, runStore, waitForRoom, eventBytesMax: 1_000_000, clock })(leased);
 }
 
-/** The run notes what it waits for. */
-function noting(leased: LeasedRun): { readonly leased: LeasedRun; readonly waits: (string | undefined)[] } {
+/** Records what the run waits for. */
+function recording(leased: LeasedRun): { readonly leased: LeasedRun; readonly waits: (string | undefined)[] } {
   const waits: (string | undefined)[] = [];
   return { waits, leased: { ...leased, waiting: (waiting) => void waits.push(waiting?.reason) } };
 }
@@ -29,16 +29,16 @@ function noting(leased: LeasedRun): { readonly leased: LeasedRun; readonly waits
 describe('quota of the disk', () => {
   it('the check waits, with the reason, while the disk is too full for rows, and then continues', async () => {
     await using test = await staged();
-    const { leased, waits } = noting(await test.hold());
-    let looks = 0;
+    const { leased, waits } = recording(await test.hold());
+    let polls = 0;
     const quota = createDiskQuota({
       staging: test.staging,
       budgetBytes: 0,
       reserveBytes: 1000,
-      // Every second look finds the disk full.
+      // Every second poll finds the disk full.
       freeBytes: async () => {
-        looks += 1;
-        return looks % 2 === 1 ? 10 : 10_000;
+        polls += 1;
+        return polls % 2 === 1 ? 10 : 10_000;
       },
       sleep: async () => undefined,
     });
@@ -46,13 +46,15 @@ describe('quota of the disk', () => {
     const reasons = waits.filter((reason) => reason !== undefined);
     // Three segments.
     expect(reasons).toHaveLength(3);
-    expect(new Set(reasons)).toEqual(new Set([expect.stringMatching(/is on a disk with .* stay free; make room/)]));
+    expect(new Set(reasons)).toEqual(
+      new Set([expect.stringMatching(/is on a disk with .* stay free; free some space/)]),
+    );
     expect(waits.at(-1)).toBeUndefined();
     expect((await test.events()).length).toBe(300);
     expect((await test.result()).verdict).toBe('passed');
   });
 
-  it('a run that is paused while it waits lets go, and leaves no file behind', async () => {
+  it('a run that is paused while it waits stops, and leaves no file behind', async () => {
     await using test = await staged();
     const stop = new AbortController();
     const leased = await test.hold(stop.signal);

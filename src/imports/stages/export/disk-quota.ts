@@ -2,52 +2,52 @@ import type { LeasedRun } from '../../run/leased-run.ts';
 import { sleep as standardSleep, type Sleep } from '../../../base/retry.ts';
 import { uploadsPrefix, type Staging } from '../../staging.ts';
 
-/** How much may lie in staging; shared by the runs that write there. */
+/** Limits the size of staging; shared by the runs that write there. */
 export interface DiskQuota {
-  /** Resolves when more may be written; shows meanwhile what the run waits for. Rejects when the run is to stop. */
+  /** Resolves when more may be written, and shows until then what the run waits for. Rejects when the run must stop. */
   wait(leased: Pick<LeasedRun, 'signal' | 'waiting'>): Promise<void>;
-  /** So many bytes more lie there. */
+  /** Adds written bytes. */
   wrote(bytes: number): void;
-  /** What there is room for now. */
+  /** Returns the present room. */
   room(): Promise<Room>;
 }
 
 export interface Room {
-  /** Why nothing more may be written; undefined: something may. */
+  /** Why nothing more may be written. */
   readonly shortage: string | undefined;
-  /** So much may be written; undefined: nobody can tell. */
+  /** Bytes that may be written, if known. */
   readonly bytes: number | undefined;
 }
 
 export interface DiskQuotaDeps {
   readonly staging: Staging;
-  /** Bytes that all runs together may stage; 0: no limit. */
+  /** Bytes that all runs together may stage; 0 means no limit. */
   readonly budgetBytes: number;
-  /** Free on the disk; undefined: nobody can tell (a bucket). */
+  /** Free bytes of the disk; `undefined` if unknown (a bucket). */
   readonly freeBytes: () => Promise<number | undefined>;
-  /** That many bytes stay free on the disk. */
+  /** Bytes of the disk that stay free. */
   readonly reserveBytes?: number;
   readonly sleep?: Sleep;
 }
 
 const reserveBytesDefault = 1024 ** 3;
 const pollMs = 5000;
-/** Between two counts of what lies in staging; in between what is written is added. */
-const countEveryMs = 30_000;
+/** Interval of measuring staging; written bytes are added in between. */
+const measureEveryMs = 30_000;
 
 export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
   const { staging, budgetBytes, freeBytes, reserveBytes = reserveBytesDefault, sleep = standardSleep } = deps;
   let used = 0;
-  let countedAt = -Infinity;
+  let measuredAt = -Infinity;
   const shortage = async (force: boolean): Promise<string | undefined> => {
     const free = await freeBytes();
     if (free !== undefined && free < reserveBytes) {
-      return `${staging.description} is on a disk with ${megabytes(free)} left of which ${megabytes(reserveBytes)} stay free; make room`;
+      return `${staging.description} is on a disk with ${megabytes(free)} left of which ${megabytes(reserveBytes)} stay free; free some space`;
     }
     if (budgetBytes === 0) return undefined;
-    if (force || performance.now() - countedAt > countEveryMs) {
+    if (force || performance.now() - measuredAt > measureEveryMs) {
       used = await bytesOfRuns(staging);
-      countedAt = performance.now();
+      measuredAt = performance.now();
     }
     if (used < budgetBytes) return undefined;
     return (
@@ -81,7 +81,7 @@ export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
   };
 }
 
-/** Uploads have a limit of their own. */
+/** Sums the files of runs; uploads have a separate limit. */
 async function bytesOfRuns(staging: Staging): Promise<number> {
   const files = await staging.list('');
   return files.reduce((sum, { key, bytes }) => (key.startsWith(uploadsPrefix) ? sum : sum + bytes), 0);

@@ -2,13 +2,13 @@ import type { Clock } from '../../../base/clock.ts';
 import { recordsIn, type LeasedRun, type StoredPart } from '../../run/leased-run.ts';
 import { createRate } from '../rate.ts';
 
-/** Sums up what the parts have come to, and shows it. */
+/** Sums up the progress of the parts, and shows it. */
 export interface ExportProgress {
-  /** The parts that there are to stage; again when there are more. */
+  /** Sets the parts to stage; called again when there are more. */
   expect(parts: readonly StoredPart[], partsTotal: number | undefined): void;
-  /** Absolute figures of one part; the sum is shown. */
+  /** Sets the absolute figures of one part; the sum is shown. */
   part(seq: number, state: PartProgress): void;
-  /** Something came in: for the rate. */
+  /** Adds records, for the rate. */
   grew(records: number): void;
   records(): number;
   finish(): void;
@@ -17,7 +17,7 @@ export interface ExportProgress {
 export interface PartProgress {
   readonly records: number;
   readonly faults: number;
-  /** Of the source. */
+  /** Bytes of the source. */
   readonly bytes: number;
   readonly complete: boolean;
 }

@@ -14,7 +14,7 @@ import { exportStage, exportTest, fakeSource, numbered, type FakePart } from '..
 const limited = new SourceWaitError('the source answers 429', { unlimited: true, retryAfterMs: 90_000 });
 
 describe('the export stage', () => {
-  it('stages every line as it came, in segments, with counts and hashes', async () => {
+  it('stages every line unchanged, in segments, with counts and hashes', async () => {
     await using test = await exportTest();
     const edge = ['{"é":1}', '', 'no json', '{"x":"\\n"}'];
     const parts: FakePart[] = [
@@ -31,13 +31,13 @@ describe('the export stage', () => {
     const segments = stored.flatMap((part) => part.segments);
     expect(files.map(({ bytes }) => bytes)).toEqual(segments.map(({ bytes }) => bytes));
     const { progress, totals } = await test.record();
-    // A blank line is staged, and no record.
+    // A blank line is staged, but is not a record.
     expect(progress.export).toMatchObject({ partsDone: 3, partsTotal: 3, done: 253, bytes: 254, bytesTotal: 254 });
     expect(progress.export?.finishedAt).toBeDefined();
     expect(totals).toMatchObject({ records: 253, rejected: 0 });
   });
 
-  it('a segment ends at its bytes too, and a line longer than that is no loss', async () => {
+  it('a segment also ends at its maximum size, and a longer line is not lost', async () => {
     await using test = await exportTest();
     const lines = ['x'.repeat(50), 'y'.repeat(500), 'z', 'z', 'w'.repeat(80), 'v'.repeat(80)];
     await test.run(
@@ -49,7 +49,7 @@ describe('the export stage', () => {
     expect((await test.staged()).a).toEqual(lines);
   });
 
-  it('killed after any write or commit and taken up again: nothing is missing, nothing doubled', async () => {
+  it('killed after any write or commit and resumed: nothing is missing, nothing is duplicated', async () => {
     const parts: FakePart[] = [
       { key: 'stable', lines: numbered(250) },
       { key: 'moving', lines: numbered(250, 'm'), stable: false },
@@ -67,7 +67,7 @@ describe('the export stage', () => {
             { failpoint },
           ),
         ).rejects.toThrow('killed');
-        // The other part comes in another order of lines the second time.
+        // The second time the other part has another order of lines.
         const again = [parts[0], { ...parts[1], lines: numbered(250, 'm').toReversed() }] as FakePart[];
         await test.run(fakeSource(() => again, { chunkLines: 7 }));
         const staged = await test.staged();
@@ -78,7 +78,7 @@ describe('the export stage', () => {
     }
   });
 
-  it('a source that breaks again and again still comes to its end, and what came before counts', async () => {
+  it('a source that breaks repeatedly is still read completely, and earlier records count', async () => {
     await using test = await exportTest();
     const waits: number[] = [];
     let last = 0;
@@ -93,11 +93,11 @@ describe('the export stage', () => {
     await test.run(source, { sleep: async (ms) => void waits.push(ms) });
     expect((await test.staged()).a).toEqual(numbered(400));
     expect(waits).toHaveLength(19);
-    // It came further each time: the pauses do not grow.
+    // Each attempt made progress: the pauses do not grow.
     expect(Math.max(...waits)).toBeLessThanOrEqual(1000);
   });
 
-  it('waits as long as the source asks for, and says so; without an end', async () => {
+  it('waits as long as the source requests, and shows it; without limit', async () => {
     await using test = await exportTest();
     const leased = await test.hold();
     let left = 12;
@@ -121,7 +121,7 @@ describe('the export stage', () => {
     expect((await test.record()).waiting).toBeNull();
   });
 
-  it('an answer that stays broken ends the run after five tries, with what is broken', async () => {
+  it('a response that stays broken fails the run after five attempts, with what is broken', async () => {
     await using test = await exportTest();
     const source = fakeSource(() => [{ key: 'a', lines: numbered(1) }], {
       onChunk: async () => {
@@ -134,7 +134,7 @@ describe('the export stage', () => {
     expect(source.opened).toHaveLength(5);
   });
 
-  it('what waiting does not cure ends every part at once', async () => {
+  it('an error that waiting does not cure stops every part immediately', async () => {
     await using test = await exportTest();
     const parts = [1, 2, 3, 4].map((n) => ({ key: `p${n}`, lines: numbered(1000) }));
     const source = fakeSource(() => parts, {
@@ -147,7 +147,7 @@ describe('the export stage', () => {
     expect(source.opened).not.toContain('p4');
   });
 
-  it('a pause ends the stage, and nothing is written from then on', async () => {
+  it('a pause ends the stage, and nothing is written after it', async () => {
     await using test = await exportTest();
     const stop = new AbortController();
     const leased = await test.hold(stop.signal);
@@ -162,7 +162,7 @@ describe('the export stage', () => {
     expect(part?.segments).toHaveLength(1);
   });
 
-  it('a part with another content than when it was staged is staged anew', async () => {
+  it('a part whose content changed after it was staged is staged from scratch', async () => {
     await using test = await exportTest();
     await test.run(
       fakeSource(() => [
@@ -183,7 +183,7 @@ describe('the export stage', () => {
     expect((await test.record()).totals.records).toBe(122);
   });
 
-  it('a part that is gone or shorter when it is gone on with fails the run, never ends it early', async () => {
+  it('a part that is missing or shorter when it is resumed fails the run, never ends it early', async () => {
     for (const lines of [undefined, numbered(99)]) {
       await using test = await exportTest();
       const failpoint = (name: string): void => {
@@ -201,10 +201,10 @@ describe('the export stage', () => {
     }
   });
 
-  it('pieces that are no records are kept as rejected records, once, also over a crash', async () => {
+  it('pieces that are not records are stored as rejected records, once, also over a crash', async () => {
     await using test = await exportTest();
     const parts = [{ key: 'a', lines: numbered(300) }];
-    const onChunk = async (_key: string, at: number) => (at % 90 === 0 ? `a quote too few at ${at}` : undefined);
+    const onChunk = async (_key: string, at: number) => (at % 90 === 0 ? `a missing quote at ${at}` : undefined);
     const failpoint = (name: string): void => {
       if (name === 'import_segment_committed') throw new Error('killed');
     };
@@ -227,7 +227,7 @@ describe('the export stage', () => {
     expect((await test.record()).totals).toMatchObject({ records: 304, rejected: 4 });
   });
 
-  it('a trial takes so many records from the first parts and asks for no other, also over a crash', async () => {
+  it('a trial takes its limit of records from the first parts and opens no other, also over a crash', async () => {
     await using test = await exportTest({ limit: 130 });
     const parts = [1, 2, 3].map((n) => ({ key: `p${n}`, lines: numbered(80, `p${n}`) }));
     const failpoint = (name: string): void => {
@@ -247,7 +247,7 @@ describe('the export stage', () => {
     expect(parted.every(({ complete }) => complete)).toBe(true);
   });
 
-  it('waits with the reason while staging holds more than it may, and goes on by itself', async () => {
+  it('waits with the reason while staging exceeds its budget, and continues automatically', async () => {
     await using test = await exportTest();
     const leased = await test.hold();
     const { staging } = test;
@@ -292,7 +292,7 @@ describe('the export stage', () => {
     await expect(readSegment(test.staging, 'r', part, 0)).rejects.toThrow(RunFailedError);
   });
 
-  it('a staging that cannot be written fails with its own error and leaves no segment behind', async () => {
+  it('staging that is not writable fails with its own error and leaves no segment behind', async () => {
     await using test = await exportTest();
     const staging: Staging = {
       ...test.staging,
@@ -307,7 +307,7 @@ describe('the export stage', () => {
     expect((await leased.parts())[0]?.segments).toEqual([]);
   });
 
-  it('a staging that breaks while much is under way to it fails with its own error', async () => {
+  it('staging that breaks under load fails with its own error', async () => {
     await using test = await exportTest();
     const staging: Staging = {
       ...test.staging,
@@ -317,7 +317,7 @@ describe('the export stage', () => {
       },
     };
     const stop = async (chunk: Uint8Array): Promise<void> => {
-      // Meanwhile all fills up that stands before it.
+      // In the meantime everything before it fills up.
       await new Promise((done) => setTimeout(done, 300));
       throw new Error(`no space left on device after ${chunk.length} bytes`);
     };

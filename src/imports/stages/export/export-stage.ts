@@ -7,7 +7,7 @@ import type { Staging } from '../../staging.ts';
 import { createExportProgress, type ExportProgress } from './export-progress.ts';
 import { createSourceRetry } from '../stage-retry.ts';
 import { describeChange, findChanges, type SourceChange } from './source-changes.ts';
-import { forgetPart, partState, stagePart, type PartState, type StagePartDeps } from './stage-part.ts';
+import { discardPart, partState, stagePart, type PartState, type StagePartDeps } from './stage-part.ts';
 import type { DiskQuota } from './disk-quota.ts';
 import type { SegmentLimits } from './write-segment.ts';
 
@@ -18,7 +18,7 @@ export interface ExportDeps {
   readonly clock: Clock;
   readonly sleep?: Sleep;
   readonly failpoint: Failpoint;
-  /** Of one staged file; default 50,000 records, 32 MiB before compression. */
+  /** Limits of one staged file; default 50,000 records, 32 MiB before compression. */
   readonly limits?: SegmentLimits;
   readonly random?: () => number;
 }
@@ -26,8 +26,8 @@ export interface ExportDeps {
 const standardLimits: SegmentLimits = { records: 50_000, rawBytes: 32 * 1024 * 1024 };
 
 /**
- * First stage: brings the source's parts into staging, several at once. What is there from an earlier attempt stays, unless
- * the source says that the part has another content now. It ends when the source lists what was read and nothing else.
+ * First stage: stages the source's parts, several concurrently. Parts of an earlier attempt stay unless the source reports other content
+ * for them now. The stage ends when the source lists exactly what was read.
  */
 export function createExportStage(deps: ExportDeps): RunStage {
   return async (leased) => {
@@ -55,7 +55,7 @@ interface Exporting extends ExportDeps {
   readonly rounds: Rounds;
 }
 
-/** Reads, looks whether that is what is there now, and reads again what is not. */
+/** Reads, compares with what the source lists now, and reads the differences again. */
 async function readUntilSettled(of: Exporting): Promise<void> {
   const { leased, rounds } = of;
   const { limit } = leased.run.options;
@@ -87,32 +87,32 @@ async function changesOf(
 ): Promise<SourceChange[]> {
   const changes = await findChanges({ source, context: { signal: leased.signal, holdsSnapshot: true } }, listed, known);
   if (rounds.isFirst()) return changes;
-  // A trial takes its records from the first parts. And a source that cannot tell a part's content cuts by time: what it
-  // lists at midnight is later than the export.
+  // A trial reads records of the first parts only. And a source without identities of parts divides them by time: what it lists at
+  // midnight is newer than the export.
   const isTrial = leased.run.options.limit !== undefined;
   return changes.filter(({ kind, listed: part }) => kind !== 'added' || (!isTrial && part.identity !== undefined));
 }
 
-/** Of parts that have another content now nothing counts any more. */
+/** Discards staged parts whose content differs now. */
 async function settleChanges(of: Exporting, changes: readonly SourceChange[]): Promise<void> {
   const { leased, rounds } = of;
   for (const change of changes) {
     const { kind, listed, stored } = change;
     if (stored === undefined) continue;
     if (kind === 'touched') await leased.savePart(stored.seq, { identity: listed.identity, bytes: listed.bytes });
-    else await forgetPart(of, partState(listed, stored), `${describeChange(change)} while it was read`);
+    else await discardPart(of, partState(listed, stored), `${describeChange(change)} while it was read`);
   }
   const reason = rounds.reason();
   if (reason !== undefined) leased.waiting({ reason });
 }
 
-/** What was begun cannot be finished when the source does not have it any more; what is complete is kept. */
+/** Fails if the source no longer has a part that was begun; complete parts are kept. */
 function refuseVanished(listed: readonly SourcePart[], known: readonly StoredPart[]): void {
   const keys = new Set(listed.map(({ key }) => key));
   const gone = known.find((part) => !part.complete && !keys.has(part.key));
   if (gone === undefined) return;
   throw new RunFailedError(
-    `expected ${gone.key}, which is not read to its end, to be at the source still, got a list without it; ` +
+    `expected ${gone.key}, which is not completely read, to be still at the source, got a list without it; ` +
       'put it back',
     { advice: 'resumeOrStartAgain' },
   );
@@ -135,7 +135,7 @@ async function stageAll(of: Exporting, listed: readonly SourcePart[]): Promise<v
   };
   const workers = Array.from({ length: Math.max(1, of.source.concurrency) }, () =>
     work().catch((error: unknown) => {
-      // The others stop too; who failed first tells why.
+      // The first error stops the others.
       failed.abort(error);
       throw error;
     }),
@@ -146,7 +146,7 @@ async function stageAll(of: Exporting, listed: readonly SourcePart[]): Promise<v
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-/** A trial: one part after the other, only as many as it needs; the others are not even noted down. */
+/** Stages parts of a trial, one after the other and only as many as it needs; the others are not stored. */
 async function stageSome(of: Exporting, listed: readonly SourcePart[], limit: number): Promise<void> {
   const known = await of.leased.parts();
   const begun = new Set(known.filter((part) => !part.complete).map(({ key }) => key));
@@ -163,17 +163,17 @@ async function stageSome(of: Exporting, listed: readonly SourcePart[], limit: nu
   }
 }
 
-/** The listed parts as they are stored. */
+/** Returns the listed parts in their stored state. */
 function openParts(listed: readonly SourcePart[], stored: readonly StoredPart[]): PartState[] {
   const byKey = new Map(stored.map((part) => [part.key, part]));
   return listed.flatMap((each) => {
     const known = byKey.get(each.key);
-    // Listed twice: one part.
+    // A part that is listed twice is one part.
     return known === undefined || !byKey.delete(each.key) ? [] : [partState(each, known)];
   });
 }
 
-/** Resolves also where the part has changed: the next round finds nothing of it staged. */
+/** Resolves also if the part has changed: the next round finds nothing of it staged. */
 async function stageWithRetry(of: StagePartDeps & Exporting, part: PartState): Promise<void> {
   let segments = part.segments.length;
   const grew = (): boolean => {
@@ -185,25 +185,25 @@ async function stageWithRetry(of: StagePartDeps & Exporting, part: PartState): P
     await createSourceRetry(of, grew)(() => stagePart(of, part));
   } catch (error) {
     if (!(error instanceof SourceChangedError)) throw error;
-    await forgetPart(of, part, error.message);
+    await discardPart(of, part, error.message);
     of.rounds.changed(part.listed.key, error.message);
   }
 }
 
-/** How often the export has begun to read, and why again; gives up on a source that does not settle. */
+/** Counts rounds of reading and their reasons; fails for a source that does not settle. */
 interface Rounds {
   isFirst(): boolean;
-  /** @throws RunFailedError when one part has changed too often, or the source does not settle */
+  /** @throws RunFailedError if one part changed too often, or the source does not settle */
   begin(changes: readonly SourceChange[]): void;
-  /** A part was found changed while it was read. */
+  /** Records that a part changed while it was read. */
   changed(key: string, reason: string): void;
-  /** Why this round is needed; undefined: it is the first. */
+  /** Returns why this round is needed; `undefined` for the first. */
   reason(): string | undefined;
 }
 
-/** A part is read anew so often. */
+/** Maximum number of times that a part is read again. */
 const againMax = 3;
-/** A source that is added to all the time is never read to its end. */
+/** Maximum number of rounds: a source that grows constantly cannot be read completely. */
 const roundsMax = 20;
 
 function createRounds(): Rounds {
@@ -225,7 +225,7 @@ function createRounds(): Rounds {
           else if (change.kind === 'added') reasons.push(describeChange(change));
         }
         const [first] = reasons;
-        if (Math.max(0, ...again.values()) > againMax || rounds >= roundsMax) throw givenUp(first ?? 'it changed');
+        if (Math.max(0, ...again.values()) > againMax || rounds >= roundsMax) throw unsettled(first ?? 'it changed');
         const more = reasons.length > 1 ? ` and ${reasons.length - 1} more` : '';
         reason = `${first ?? 'something'}${more} while the source was read; reading that again`;
       }
@@ -236,10 +236,10 @@ function createRounds(): Rounds {
   };
 }
 
-function givenUp(what: string): RunFailedError {
+function unsettled(what: string): RunFailedError {
   return new RunFailedError(
-    `expected the source to stay as it is while it is read, but ${what}, again and again: wait until nothing writes there, or ` +
-      'import a copy of it, or only what is finished',
+    `expected the source to stay unchanged while it is read, but ${what}, repeatedly: wait until nothing writes there, or ` +
+      'import a copy of it, or only finished files',
     { advice: 'resume' },
   );
 }

@@ -1,14 +1,14 @@
 import type { ReadingNote, RecordChunk, SourceFault } from '../../source.ts';
 
-/** The records of a part as a stream that can be cut anywhere between two lines. */
+/** The records of a part as a stream that can be divided between any two lines. */
 export interface LineFeed {
-  /** The next lines, at most `linesMax` of them and, but for the first line, `bytesMax` bytes; there until the next call. Undefined: no more. */
+  /** Returns the next lines, at most `linesMax` and, except for a longer first line, `bytesMax` bytes; valid until the next call. `undefined` at the end. */
   take(linesMax: number, bytesMax: number): Promise<Lines | undefined>;
-  /** Passes over so many lines; false: there were fewer. */
+  /** Skips lines. Returns `false` if there were fewer. */
   skip(lines: number): Promise<boolean>;
-  /** What came with the lines that were taken since the last call. */
+  /** Returns the notes of the lines that were taken since the last call. */
   takeNotes(): readonly ReadingNote[];
-  /** Bytes of the source read so far. */
+  /** Returns bytes of the source read up to now. */
   bytesRead(): number;
   close(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export interface Lines {
 
 const newline = 0x0a;
 
-/** Told of faults in the order in which they come, before the lines of the same chunk; `linesBefore`: those of other chunks. */
+/** Receives faults in order, before the lines of the same chunk; `linesBefore` counts lines of earlier chunks. */
 export type OnFaults = (faults: readonly SourceFault[], linesBefore: number) => Promise<void>;
 
 export function createLineFeed(chunks: AsyncIterable<RecordChunk>, onFaults: OnFaults): LineFeed {
@@ -76,7 +76,7 @@ export function createLineFeed(chunks: AsyncIterable<RecordChunk>, onFaults: OnF
   };
 }
 
-/** At least one line. */
+/** Takes at least one line. */
 function head(bytes: Buffer, linesMax: number, bytesMax: number): Lines {
   let end = 0;
   let count = 0;

@@ -2,15 +2,15 @@ import type { StoredPart } from '../../run/leased-run.ts';
 import { SourceError, type Source, type SourceContext, type SourcePart } from '../../source.ts';
 
 /**
- * What the source lists now against what was staged of it.
+ * The difference between what the source lists now and what was staged.
  * - added: nothing of it is staged
- * - changed: what is staged of it is not what is there
+ * - changed: its content differs from what is staged
  * - touched: another identity, the same content; or nothing of it was read yet
  */
 export interface SourceChange {
   readonly kind: 'added' | 'changed' | 'touched';
   readonly listed: SourcePart;
-  /** Undefined: added. */
+  /** `undefined` if added. */
   readonly stored: StoredPart | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface FindChangesDeps {
   readonly context: SourceContext;
 }
 
-/** In the order of the list. Parts that are gone are none: what was read of them in whole stays. */
+/** Returns changes in the order of the list. Missing parts do not count: if they were read completely they stay. */
 export async function findChanges(
   { source, context }: FindChangesDeps,
   listed: readonly SourcePart[],
@@ -48,7 +48,7 @@ function isUnread({ complete, segments }: StoredPart): boolean {
   return !complete && segments.length === 0;
 }
 
-/** What has gone under its old name is here under a new one, and was read already. */
+/** Returns whether a part that was read under a name that is missing now is listed under another one. */
 async function isRenamed(gone: readonly StoredPart[], part: SourcePart, deps: FindChangesDeps): Promise<boolean> {
   for (const each of gone) {
     const isSame = each.bytes === part.bytes && each.identity !== undefined && each.identity === part.identity;
@@ -66,7 +66,7 @@ async function hasContentOf(
   try {
     return (await source.checksumNow?.(part, context)) === checksum;
   } catch (error) {
-    // It has changed or gone since it was listed.
+    // It has changed or disappeared after it was listed.
     if (error instanceof SourceError) return false;
     throw error;
   }

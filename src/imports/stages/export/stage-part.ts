@@ -6,7 +6,7 @@ import { recordsIn, RunFailedError, type LeasedRun, type Segment, type StoredPar
 import type { PartRead, Source, SourcePart, SourceFault } from '../../source.ts';
 import { stagingKeys, type Staging, type RejectedRecord } from '../../staging.ts';
 import type { ExportProgress } from './export-progress.ts';
-import { writeLeftOut } from './left-out-files.ts';
+import { writeSkippedFiles } from './skipped-files.ts';
 import { createLineFeed, type LineFeed } from './line-feed.ts';
 import { showWait } from '../stage-retry.ts';
 import type { DiskQuota } from './disk-quota.ts';
@@ -23,11 +23,11 @@ export interface StagePartDeps {
   readonly progress: ExportProgress;
   readonly limits: SegmentLimits;
   readonly failpoint: Failpoint;
-  /** Records that may still be taken; Infinity: no limit. */
+  /** Remaining records; Infinity means no limit. */
   readonly left: () => number;
 }
 
-/** How far one part has come; kept between attempts. */
+/** The progress of one part, kept between attempts. */
 export interface PartState {
   readonly seq: number;
   readonly listed: SourcePart;
@@ -39,15 +39,15 @@ export function partState(listed: SourcePart, stored: StoredPart): PartState {
   return { seq: stored.seq, listed, segments: stored.segments, complete: stored.complete };
 }
 
-/** What is staged of the part does not count any more. `why`: kept until all of it is staged again. */
-export async function forgetPart(
+/** Discards what is staged of the part. `why` is stored until the part is staged again. */
+export async function discardPart(
   { leased, staging }: Pick<StagePartDeps, 'leased' | 'staging'>,
   part: PartState,
   why = '',
 ): Promise<void> {
   const { identity, bytes } = part.listed;
-  const none = { segments: [], complete: false, faults: 0, checked: 0, checkState: '', checksum: undefined };
-  await leased.savePart(part.seq, { ...none, identity, bytes, error: why });
+  const empty = { segments: [], complete: false, faults: 0, checked: 0, checkState: '', checksum: undefined };
+  await leased.savePart(part.seq, { ...empty, identity, bytes, error: why });
   part.segments = [];
   part.complete = false;
   const first = stagingKeys.segment(leased.run.id, part.seq, 0);
@@ -56,20 +56,20 @@ export async function forgetPart(
 }
 
 /**
- * Stages what is left of a part; called again after a SourceWaitError. A part that is not stable starts anew each time; of
- * another the lines that are staged are passed over.
+ * Stages the rest of a part; called again after a SourceWaitError. A part that is not stable starts from scratch each time; for others
+ * the staged lines are skipped.
  */
 export async function stagePart(deps: StagePartDeps, part: PartState): Promise<void> {
   const { leased, source, staging } = deps;
-  if (!part.listed.stable && part.segments.length > 0) await forgetPart(deps, part);
+  if (!part.listed.stable && part.segments.length > 0) await discardPart(deps, part);
   const faults = createFaultFile(staging, leased.run.id, { seq: part.seq, key: part.listed.key });
   const waiting = (reason: string, waitMs: number): void =>
     showWait(leased, { reason, until: deps.clock.now() + waitMs });
   let read: PartRead = {};
   const wasRead = (all: PartRead): void => void (read = all);
-  const leftOut: LeftOutFile[] = [];
+  const skipped: LeftOutFile[] = [];
   const foreign = foreignFiles(leased.run.options, (file, reason, records = 0) => {
-    leftOut.push({ file, reason, ...(records > 0 && { records }) });
+    skipped.push({ file, reason, ...(records > 0 && { records }) });
   });
   const chunks = source.open(part.listed, {
     signal: leased.signal,
@@ -80,10 +80,10 @@ export async function stagePart(deps: StagePartDeps, part: PartState): Promise<v
   });
   const feed = createLineFeed(chunks, faults.add);
   try {
-    await passStaged(feed, part);
+    await skipStaged(feed, part);
     await stageSegments(deps, part, feed, faults);
     await faults.finish();
-    await writeLeftOut(staging, leased.run.id, part.seq, leftOut);
+    await writeSkippedFiles(staging, leased.run.id, part.seq, skipped);
     part.complete = true;
     await leased.savePart(part.seq, { complete: true, faults: faults.count(), error: '', ...read });
     show(deps, part, feed, faults);
@@ -92,12 +92,12 @@ export async function stagePart(deps: StagePartDeps, part: PartState): Promise<v
   }
 }
 
-async function passStaged(feed: LineFeed, { listed, segments }: PartState): Promise<void> {
+async function skipStaged(feed: LineFeed, { listed, segments }: PartState): Promise<void> {
   const staged = segments.reduce((sum, { records }) => sum + records, 0);
   if (await feed.skip(staged)) return;
   throw new RunFailedError(
-    `expected at least ${staged} lines in ${listed.key} again, of which so many are staged, got fewer: the source gives ` +
-      'something else under the same identity',
+    `expected at least ${staged} lines in ${listed.key} again, which are staged, got fewer: the source returns ` +
+      'other content under the same identity',
     { advice: 'startAgain' },
   );
 }
@@ -141,17 +141,17 @@ const compress = promisify(zstdCompress);
 const faultsPerFile = 2000;
 const bytesPerFile = 4 * 1024 * 1024;
 
-/** Pieces of one part that are no records, put aside in files of rejected records as they come. */
+/** Writes pieces of one part that are not records into files of rejected records. */
 interface FaultFile {
-  /** `linesBefore`: of the part, before the chunk that they came with. */
+  /** `linesBefore` counts lines of the part before the faults' chunk. */
   add(faults: readonly SourceFault[], linesBefore: number): Promise<void>;
-  /** Writes what is left, and removes what an earlier attempt wrote beyond. */
+  /** Writes pending faults, and removes further files of an earlier attempt. */
   finish(): Promise<void>;
-  /** Those that come on top of the lines: a fault that a line holds the place of is counted as that line. */
+  /** Counts faults in addition to the lines: a fault whose place a line holds counts as that line. */
   count(): number;
 }
 
-/** Numbered by the order of the faults, so that a part that is read again from its beginning replaces them. */
+/** Numbers files by the order of faults, so that a part that is read again from its beginning replaces them. */
 function createFaultFile(staging: Staging, runId: string, part: { seq: number; key: string }): FaultFile {
   const origin = `export-${String(part.seq).padStart(6, '0')}-`;
   let lines: string[] = [];

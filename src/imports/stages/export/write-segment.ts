@@ -15,20 +15,20 @@ export interface SegmentLimits {
 }
 
 export interface WrittenSegment {
-  /** Undefined: there was nothing left to write. */
+  /** `undefined` if nothing was left to write. */
   readonly segment: Segment | undefined;
-  /** The part has no more. */
+  /** The part has no more records. */
   readonly ended: boolean;
-  /** The source broke after these records; they count nevertheless. */
+  /** The source broke after these records, which count nevertheless. */
   readonly broke: SourceWaitError | undefined;
 }
 
 const level = 1;
-/** Compressed at a time, in another thread, while the next ones are read. */
+/** Size of a block, compressed in another thread while the next one is read. */
 const blockBytes = 1024 * 1024;
 const outputBytes = 256 * 1024;
 
-/** Writes the next segment of the feed; streamed, so that memory does not depend on its size. */
+/** Writes the next segment of the feed as a stream, so that memory does not depend on its size. */
 export async function writeSegment(
   feed: LineFeed,
   to: { readonly staging: Staging; readonly key: string },
@@ -44,13 +44,13 @@ export async function writeSegment(
     chunkSize: outputBytes,
     params: { [constants.ZSTD_c_compressionLevel]: level },
   });
-  // Who reads it hears of the error; until then it is nobody's.
+  // The reader of the stream receives the error; until then it must not count as unhandled.
   compress.on('error', () => undefined);
   const [written, sent] = await Promise.allSettled([
     to.staging.write(to.key, compress).finally(() => compress.destroy()),
     sendAll(withFirst(first.value, lines), compress),
   ]);
-  // What the source threw ends both; what staging threw is told by itself only.
+  // An error of the source ends both; an error of staging is reported only by `write`.
   if (written.status === 'rejected') throw written.reason;
   if (sent.status === 'rejected') throw sent.reason;
   const { records, continued, rawBytes } = state;
@@ -61,18 +61,18 @@ export async function writeSegment(
 }
 
 /**
- * Lines are there until the next ones are asked for: they are copied into a block, and while one is compressed another is filled.
- * An error ends the writable, too.
+ * Copies lines into blocks, because they are valid only until the next ones are requested; while one block is compressed another is filled.
+ * An error ends the writable too.
  */
 async function sendAll(lines: AsyncIterable<Buffer>, writable: Writable): Promise<void> {
   let block = Buffer.allocUnsafeSlow(blockBytes);
   let other = Buffer.allocUnsafeSlow(blockBytes);
   let filled = 0;
   let sent = Promise.resolve();
-  // One that is destroyed may keep what was written to it, and never say that it is taken.
+  // A destroyed stream may never call back for what was written to it.
   const interruption = createInterruption();
   writable.once('close', () =>
-    interruption.interrupt(new Error('expected all lines to be compressed, it ended before')),
+    interruption.interrupt(new Error('expected all lines to be compressed, got the end of the stream')),
   );
   try {
     for await (const bytes of lines) {
@@ -83,7 +83,7 @@ async function sendAll(lines: AsyncIterable<Buffer>, writable: Writable): Promis
         if (filled < block.length) continue;
         await sent;
         sent = interruption.race(send(writable, block));
-        // Whoever waits for it hears of a failure.
+        // The await above reports a failure.
         sent.catch(() => undefined);
         [block, other] = [other, block];
         filled = 0;
@@ -93,7 +93,7 @@ async function sendAll(lines: AsyncIterable<Buffer>, writable: Writable): Promis
     await interruption.race(send(writable, block.subarray(0, filled)));
     writable.end();
   } catch (error) {
-    // What is being compressed stays where it is.
+    // The block that is being compressed must stay in memory.
     writable.destroy(error instanceof Error ? error : new Error('the lines could not be read', { cause: error }));
     throw error;
   }
@@ -101,7 +101,7 @@ async function sendAll(lines: AsyncIterable<Buffer>, writable: Writable): Promis
   freeMemory(other);
 }
 
-/** Resolves when the bytes are taken. */
+/** Resolves when the stream has accepted the bytes. */
 function send(writable: Writable, bytes: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     writable.write(bytes, (error) => (error ? reject(error) : resolve()));
@@ -135,7 +135,7 @@ async function* segmentLines(
   }
 }
 
-/** Undefined: the part ended or broke. */
+/** Returns `undefined` if the part ended or broke. */
 async function takeLines(feed: LineFeed, limits: SegmentLimits, state: Filling) {
   try {
     const lines = await feed.take(limits.records - state.records, limits.rawBytes - state.rawBytes);

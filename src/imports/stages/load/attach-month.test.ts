@@ -34,7 +34,7 @@ afterAll(() => chdb.close());
 
 const counts = { '2024-03-01': 25, '2024-03-31': 8, '2024-04-01': 12 };
 const events = Object.entries(counts).flatMap(([day, count]) => eventsOf('run-1', day, count));
-/** Every third event says something of a person, and some of these of a group. */
+/** Every third event contains facts about a person, and some of these about a group. */
 const factEvents = events
   .filter((_event, n) => n % 3 === 0)
   .map((event, n): TestEvent => {
@@ -43,7 +43,7 @@ const factEvents = events
   });
 const groupFacts = factEvents.filter(({ properties }) => '$groups' in properties);
 
-/** By component: no two ids are named together. */
+/** Sorts by component: no two ids are merged here. */
 function inOrder(of: readonly TestEvent[]): TestEvent[] {
   return of.toSorted((a, b) => crc32(a.distinct_id) - crc32(b.distinct_id) || (a.timestamp < b.timestamp ? -1 : 1));
 }
@@ -52,9 +52,9 @@ interface World extends AsyncDisposable {
   readonly test: TestRun;
   readonly place: StagedPlace;
   readonly target: Target & { readonly tables: TableTarget };
-  /** What the target was asked to do. */
+  /** Calls of the target. */
   readonly log: string[];
-  /** uuids, as they came: of persons, and of groups. */
+  /** uuids in order of arrival: facts about persons, and about groups. */
   readonly facts: string[];
   readonly groupFacts: string[];
   readonly sent: string[];
@@ -69,7 +69,7 @@ function readBatch({ lines }: Pick<LoadBatch, 'lines'>): TestEvent[] {
   return splitLines(lines).map((line) => JSON.parse(line) as TestEvent);
 }
 
-/** As they were written. */
+/** Expects facts to be unchanged. */
 function readFacts(facts: Pick<LoadBatch, 'lines' | 'events'>): TestEvent[] {
   const found = readBatch(facts);
   expect(found).toHaveLength(facts.events);
@@ -84,7 +84,7 @@ function inMicros(event: TestEvent): object {
   return { ...event, timestamp: microsOf(event.timestamp) };
 }
 
-/** It passes while something sleeps. */
+/** Time passes during sleeps only. */
 function createTime(): Required<Pick<LoadDeps, 'clock' | 'sleep'>> {
   let now = Date.parse('2026-11-20T10:00:00Z');
   return {
@@ -96,7 +96,7 @@ function createTime(): Required<Pick<LoadDeps, 'clock' | 'sleep'>> {
   };
 }
 
-/** A run whose table is attached to the events of a real store. */
+/** Creates a run whose table is attached to the events of a real store. */
 async function newWorld(options: Partial<RunOptions> = {}): Promise<World> {
   const temp = await tempStaging();
   const test = createTestRun('run-1', options);
@@ -126,9 +126,9 @@ async function newWorld(options: Partial<RunOptions> = {}): Promise<World> {
         return { accepted: batch.events, rejected: [] };
       },
       stored: async (batch) => {
-        const asked = readBatch(batch).map((event) => Object.assign(event, { distinctId: event.distinct_id }));
-        const found = await storedOnDay(chdb.store, ref.projectId, batch.day, asked);
-        return new Set(asked.filter((event) => found.has(identityKey(event))).map(({ uuid }) => uuid));
+        const given = readBatch(batch).map((event) => Object.assign(event, { distinctId: event.distinct_id }));
+        const found = await storedOnDay(chdb.store, ref.projectId, batch.day, given);
+        return new Set(given.filter((event) => found.has(identityKey(event))).map(({ uuid }) => uuid));
       },
       settled: () => Promise.resolve(),
       reader: undefined,
@@ -192,8 +192,8 @@ const uuidsOf = (of: readonly TestEvent[]): string[] => of.map(({ uuid }) => uui
 const admittedIn = (log: readonly string[]): number =>
   log.filter((entry) => entry.startsWith('admit ')).reduce((sum, entry) => sum + Number(entry.split(' ')[1]), 0);
 
-describe('a target that takes the table of the run', () => {
-  it('gets month after month: its events let in in pieces, its rows; and then what all say of groups and of persons', async () => {
+describe('a target that attaches the table of the run', () => {
+  it('admits and attaches month after month, and then delivers facts about groups and persons', async () => {
     await using world = await newWorld({ eventsPerSecond: 10 });
     await world.load();
     expect(world.log).toEqual([
@@ -216,7 +216,7 @@ describe('a target that takes the table of the run', () => {
     expect(world.test.run.progress.load?.bytes).toBe(world.test.run.progress.load?.bytesTotal);
   });
 
-  it('gets the events themselves as facts where duplicates of them say something else', async () => {
+  it('delivers the events themselves as facts if duplicates of them differ', async () => {
     await using world = await newWorld();
     const key = stagingKeys.check('run-1');
     const check = JSON.parse((await bytesOf(world.place.staging, key)).toString()) as CheckResult;
@@ -226,7 +226,7 @@ describe('a target that takes the table of the run', () => {
     await expectExact(world);
   });
 
-  it('lets in at most 1,000 events at once', async () => {
+  it('admits at most 1,000 events at a time', async () => {
     await using world = await newWorld();
     const many = eventsOf('run-1', '2024-05-01', 2100);
     await stageRows(world.test, world.place, rowsOf(world.test.run, [...events, ...many]), 10);
@@ -235,7 +235,7 @@ describe('a target that takes the table of the run', () => {
     expect(world.log.slice(-3)).toEqual(['admit 1000', 'admit 1000', 'admit 100']);
   });
 
-  it('killed between any two steps and taken up again, it has every row once and every fact in order', async () => {
+  it('has every row once and every fact in order after kills between any two steps', async () => {
     await using world = await newWorld({ eventsPerSecond: 10 });
     const ordered = inOrder(factEvents);
     const killed: string[] = [];
@@ -248,16 +248,16 @@ describe('a target that takes the table of the run', () => {
     for (let isDone = false; !isDone;) {
       const before = world.facts.length;
       const outcome = await world.load({ sliceFacts: 4 }).catch((error: unknown) => error);
-      const came = world.facts.slice(before);
-      expect(came).toEqual(uuidsOf(ordered.filter(({ uuid }) => came.includes(uuid))));
+      const delivered = world.facts.slice(before);
+      expect(delivered).toEqual(uuidsOf(ordered.filter(({ uuid }) => delivered.includes(uuid))));
       isDone = outcome === undefined;
       expect(outcome).toEqual(isDone ? undefined : new Error('killed'));
     }
     await expectExact(world);
-    // The first time that each fact came is in order, too.
+    // The first deliveries of facts are in order too.
     expect([...new Set(world.facts)]).toEqual(uuidsOf(ordered));
     expect([...new Set(world.groupFacts)]).toEqual(uuidsOf(groupFacts));
-    // Only the slice that a kill came into is delivered again.
+    // Only the slice that a kill interrupted is delivered again.
     expect(world.facts.length).toBeLessThan(2 * ordered.length);
     expect(new Set(killed)).toEqual(
       new Set([
@@ -275,12 +275,12 @@ describe('a target that takes the table of the run', () => {
         'import_load_committed',
       ]),
     );
-    // A piece is let in again only where the kill came before it was noted.
+    // Events are admitted again only if the kill preceded the commit.
     const again = killed.filter((step) => step === 'admitted').length;
     expect(admittedIn(world.log)).toBeLessThanOrEqual(events.length + 10 * again);
   });
 
-  it('shows what it waits for, and how far it is while events are let in', async () => {
+  it('shows what it waits for, and its progress while events are admitted', async () => {
     await using world = await newWorld({ eventsPerSecond: 10 });
     let refusals = 2;
     const admit: TableTarget['admit'] = async (count, signal) => {
@@ -300,13 +300,13 @@ describe('a target that takes the table of the run', () => {
       'the agreement allows no more now; trying again at 10:01:02 UTC',
       'the agreement allows no more now; trying again at 10:02:02 UTC',
     ]);
-    // What is let in is not loaded before its rows may be there.
+    // Admitted events do not count as loaded before their rows can be stored.
     expect(shown.get('import_events_admitted')).toEqual([20, 0, 0]);
     expect(shown.get('attach')).toEqual([33, 0, 33]);
     await expectExact(world);
   });
 
-  it('stops between two pieces when the run is paused, and continues with the next piece', async () => {
+  it('stops between two admissions when the run is paused, and continues with the next one', async () => {
     await using world = await newWorld({ eventsPerSecond: 10 });
     const { leased, lose } = world.test.hold();
     world.step = (name) => {
@@ -321,7 +321,7 @@ describe('a target that takes the table of the run', () => {
     await expectExact(world);
   });
 
-  it('a run that is retried lets in only what the project lacks', async () => {
+  it('admits only what the project lacks when the run is retried', async () => {
     await using world = await newWorld();
     await createStoreInserter(chdb.store, world.test.run.projectId)(events.slice(3, 16));
     world.test.run = { ...world.test.run, retries: 1 };
@@ -332,7 +332,7 @@ describe('a target that takes the table of the run', () => {
 });
 
 describe('a transformation that is enabled', () => {
-  it('while a month is let in: nothing of it is attached, all of it is sent', async () => {
+  it('while a month is admitted: nothing of it is attached, all of it is sent', async () => {
     await using world = await newWorld({ eventsPerSecond: 10 });
     world.step = (name) => {
       if (name === 'import_events_admitted') world.isOpen = false;
@@ -350,14 +350,14 @@ describe('a transformation that is enabled', () => {
     };
     await world.load();
     expect(world.facts).toEqual(uuidsOf(inOrder(factEvents.filter(({ timestamp }) => timestamp < '2024-04'))));
-    // In the order of time: first what the attached month says, then the month that is sent.
+    // In the order of time: first the facts of the attached month, then the month that is sent.
     expect(world.log.findIndex((entry) => entry.startsWith('send'))).toBe(world.log.indexOf('persons 11') + 1);
     expect(world.sent.toSorted()).toEqual(uuidsOf(events.filter(({ timestamp }) => timestamp > '2024-04')).toSorted());
     await expectExact(world);
   });
 
   it.each(['import_facts_delivered', 'import_load_delivered', 'import_load_committed', 'deliver', 'delivered'])(
-    'once a month is attached: it stays so, the next one is sent, also after a kill at %s',
+    'after a month is attached: it stays so, the next one is sent, also after a kill at %s',
     async (place) => {
       await using world = await newWorld();
       const kill = killAt(place);
@@ -378,7 +378,7 @@ describe('a transformation that is enabled', () => {
     },
   );
 
-  it('after a kill that came before it was noted that a month is attached: all of it is sent', async () => {
+  it('after a kill that preceded the commit of an attached month: all of it is sent', async () => {
     await using world = await newWorld();
     world.step = killAt('attached');
     await expect(world.load()).rejects.toThrow('killed');
@@ -390,7 +390,7 @@ describe('a transformation that is enabled', () => {
     await expectExact(world);
   });
 
-  it('and disabled after a day was sent: the rows of its month do not take the place of what was sent', async () => {
+  it('and disabled after a day was sent: the rows of its month do not replace what was sent', async () => {
     await using world = await newWorld();
     world.isOpen = false;
     world.step = killAt('import_load_committed');
@@ -407,7 +407,7 @@ describe('a transformation that is enabled', () => {
     await expectExact(world);
   });
 
-  it('while persons learn from what is attached: they learn all of it', async () => {
+  it('while facts about persons are delivered: all of them are delivered', async () => {
     await using world = await newWorld();
     world.step = killAt('import_load_delivered');
     await expect(world.load({ sliceFacts: 4 })).rejects.toThrow('killed');

@@ -16,9 +16,9 @@ import { crc32 } from 'node:zlib';
 import { createFirstValues } from '../check/rows/first-values.ts';
 
 /**
- * Delivers what attached months say of groups and persons. Groups learn in the order of time, since that numbers their types. Persons
- * learn component by component (run-facts.ts), each of them in the order of time, so that each is read and written once. All of it may
- * be repeated.
+ * Delivers what attached months contain about groups and persons. Groups are updated in the order of time, which numbers their types.
+ * Persons are updated component by component (run-facts.ts), each in the order of time, so that each is read and written once. All of it
+ * may be repeated.
  */
 export async function deliverFacts(
   load: Load,
@@ -28,9 +28,9 @@ export async function deliverFacts(
   const { check, pending, progress, leased, failpoint, signal, retry } = load;
   const { months, slicesDone } = pending.current;
   if (months.length === 0) return;
-  // Some of them are done with each slice, so that it shows.
+  // Some of them are completed with each slice, to show progress.
   const days = months.flatMap((month) => daysOf.get(month) ?? []).filter((day) => !isLoaded(day));
-  // Facts were made before duplicates were known: where those say something else than the events that are loaded, the events are read.
+  // Facts were written before duplicates were known: if those differ from the events that are loaded, the events are read.
   const of: FactsOf = { from: (check.changed_duplicates ?? 0) > 0 ? 'rows' : 'facts', months };
   if (slicesDone === 0) {
     for await (const facts of readGroupFacts(load, of)) {
@@ -60,7 +60,7 @@ async function saveDays({ save, failpoint }: Load, days: readonly StoredDay[]): 
   }
 }
 
-/** How many there are in each slice; the same whenever it is asked for. */
+/** Sorts the facts and returns how many each slice has, which is the same at every call. */
 async function orderFacts(load: Load, of: FactsOf): Promise<readonly number[]> {
   const { runStore, ref, retry, sliceFacts } = load;
   const components = await readComponents(load, of);
@@ -82,7 +82,7 @@ async function readComponents({ runStore, ref, retry }: Load, of: FactsOf): Prom
     for (const { event, distinct_id: id, properties } of events) {
       // The check wrote an object.
       const other = otherIdIn(event, parseExact(properties) as JsonObject);
-      // Nobody in particular is merged with anybody.
+      // Placeholder ids are never merged.
       if (other !== undefined && !isPlaceholderId(id) && !isPlaceholderId(other)) components.unite(id, other);
     }
   }
@@ -90,12 +90,12 @@ async function readComponents({ runStore, ref, retry }: Load, of: FactsOf): Prom
 }
 
 interface FactLines {
-  /** Without a newline at the end. */
+  /** Without a trailing newline. */
   readonly lines: Buffer;
   readonly events: number;
 }
 
-/** The next page is read while one is worked on. */
+/** Reads the next page while one is processed. */
 async function* readSlice(load: Load, counts: readonly number[], slice: number): AsyncGenerator<FactLines> {
   const { runStore, ref, retry, sliceFacts } = load;
   const width = sliceWidth(counts.length);
@@ -107,12 +107,10 @@ async function* readSlice(load: Load, counts: readonly number[], slice: number):
       readStore(async () => {
         const lines = await runStore.runTables.orderedFacts(ref, at);
         if (lines.length > 0) return lines;
-        throw new TargetWaitError(
-          'expected the event store to have the facts of the run that it had put in order, got none',
-        );
+        throw new TargetWaitError('expected the event store to have the sorted facts of the run, got none');
       }),
     );
-    // It is awaited later, or never where the load ends before.
+    // It is awaited later, or never if the load ends earlier.
     page.catch(() => undefined);
     return page;
   };
@@ -127,7 +125,7 @@ async function* readSlice(load: Load, counts: readonly number[], slice: number):
 
 const newline = 0x0a;
 
-/** `lines`: each with a newline behind it. A piece has more than `batchBytesMax` only where a single line does. */
+/** Divides lines that each end with a newline. A piece exceeds `batchBytesMax` only if a single line does. */
 function* linePieces(lines: Buffer): Generator<FactLines> {
   let [from, events, end] = [0, 0, 0];
   for (let at = 0; at < lines.length; at = end + 1) {
@@ -141,10 +139,10 @@ function* linePieces(lines: Buffer): Generator<FactLines> {
   if (events > 0) yield { lines: lines.subarray(from, lines.length - 1), events };
 }
 
-/** Ids that merges name together, directly or through others, by their CRC-32; some 40 bytes an id. */
+/** Ids that merges link, directly or through others, by their CRC-32; about 40 bytes per id. */
 interface Components {
   unite(one: string, other: string): void;
-  /** Pairs of an id's CRC-32 and its component, from 1 on: the smallest CRC-32 in it, whatever the order of `unite`. */
+  /** Yields pairs of an id's CRC-32 and its component, from 1 on: the smallest CRC-32 in it, independent of the order of `unite`. */
   pairs(pairsMax: number): Generator<Uint32Array>;
 }
 

@@ -22,19 +22,19 @@ export interface DeliveredFrame {
 }
 
 /**
- * Brings one frame to the target; what it refuses lies in staging before this resolves. `inDoubt`: the target may have the
- * frame already, so it is asked first, if it can tell.
+ * Delivers one frame to the target; rejected events are in staging before this resolves. `inDoubt` means that the target may have the frame
+ * already, so it is queried first if it supports that.
  */
 export async function deliverFrame(deps: DeliverFrameDeps, frame: DayFrame, inDoubt: boolean): Promise<DeliveredFrame> {
   const { texts, indexes } = inDoubt ? await withoutStored(deps, frame) : { texts: frame.texts, indexes: undefined };
   const delivered = await deliverPieces(deps, { day: frame.day, texts });
   const rejected = delivered.rejected.map((each) => ({ ...each, index: indexes?.[each.index] ?? each.index }));
-  await keepRejected(deps, frame, rejected, inDoubt);
+  await writeRejected(deps, frame, rejected, inDoubt);
   const known = frame.texts.length - texts.length;
   return { index: frame.index, accepted: delivered.accepted + known, rejected: rejected.length };
 }
 
-/** A speed below the size of a frame cuts it: a second's worth at a time. */
+/** A speed below the size of a frame divides it into pieces of one second. */
 async function deliverPieces(
   { target, retry, speed, signal }: DeliverFrameDeps,
   whole: EventTexts,
@@ -51,7 +51,7 @@ async function deliverPieces(
   return { accepted, rejected };
 }
 
-/** What the target lacks of a frame. `indexes`: where these events stand in it; undefined: at the same place. */
+/** Returns the events of a frame that the target lacks. `indexes` are their positions in it; `undefined` if they are unchanged. */
 export async function withoutStored(
   { target, retry, signal }: Pick<DeliverFrameDeps, 'target' | 'retry' | 'signal'>,
   { day, texts }: EventTexts,
@@ -64,11 +64,11 @@ export async function withoutStored(
 }
 
 function uuidOf(text: string): string {
-  // An event as it is read from the table.
+  // The event was read from the table.
   return String((JSON.parse(text) as { readonly uuid: unknown }).uuid);
 }
 
-async function keepRejected(
+async function writeRejected(
   { staging, run }: DeliverFrameDeps,
   frame: DayFrame,
   rejected: Delivered['rejected'],
@@ -76,7 +76,7 @@ async function keepRejected(
 ): Promise<void> {
   const key = stagingKeys.rejected(run, `load-${frame.day}-${frame.index}`);
   if (rejected.length === 0) {
-    // An attempt that died may have left one.
+    // An interrupted attempt may have left one.
     if (inDoubt) await staging.remove(key);
     return;
   }
@@ -88,7 +88,7 @@ async function keepRejected(
   await staging.write(key, [zstdCompressSync(Buffer.from(text))]);
 }
 
-/** Where the keys of what the load rejected begin: of the run, or of one day. */
+/** Returns the key prefix of what the load rejected, of the run or of one day. */
 export function loadRejectedPrefix(run: string, day?: string): string {
   return stagingKeys.rejected(run, day === undefined ? 'load-' : `load-${day}-`).replace(/\.ndjson\.zst$/, '');
 }

@@ -6,14 +6,14 @@ export interface EventTexts {
   readonly texts: readonly string[];
 }
 
-/** Of JSON, of what is sent at once. */
+/** Maximum size of one batch of JSON. */
 export const batchBytesMax = 4 << 20;
 
 export function batchOf({ day, texts }: EventTexts): LoadBatch {
   return { day, lines: Buffer.from(texts.join('\n')), events: texts.length };
 }
 
-/** In pieces of so many events and bytes at most, each with the place of its first event; a single event may be larger. */
+/** Divides events into pieces of limited count and size, each with the position of its first event; a single event may be larger. */
 export function piecesOf(
   { day, texts }: EventTexts,
   { eventsMax = Infinity, bytesMax = batchBytesMax }: { readonly eventsMax?: number; readonly bytesMax?: number } = {},

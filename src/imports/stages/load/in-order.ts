@@ -1,14 +1,14 @@
 export interface InOrder<Item, Result> {
-  /** Items under way at the same time, at most. */
+  /** Maximum number of concurrent items. */
   readonly max: number;
   readonly work: (item: Item) => Promise<Result>;
   /** Called for every result in the order of the items, one at a time. */
   readonly done: (result: Result) => Promise<void>;
-  /** Something failed: what is under way should end soon. */
+  /** Called after a failure: concurrent work should end soon. */
   readonly onFailure: () => void;
 }
 
-/** Works on several items at once and hands the results on in order. After a failure nothing is left under way. */
+/** Processes several items concurrently and passes on the results in order. After a failure no work continues. */
 export async function inOrder<Item, Result>(
   items: AsyncIterable<Item>,
   { max, work, done, onFailure }: InOrder<Item, Result>,
@@ -25,7 +25,7 @@ export async function inOrder<Item, Result>(
     for await (const item of items) {
       while (underWay.length >= max) await next();
       const result = work(item);
-      // Whoever waits for it hears of the failure; until then it is nobody's.
+      // The await reports a failure; until then it must not count as unhandled.
       result.catch(() => undefined);
       underWay.push(result);
     }

@@ -15,7 +15,7 @@ export interface LinksDeps {
 
 const rowsPerPage = 50_000;
 
-/** Whether the target has a link or group event of the run's table on another day, stored by another run or live. */
+/** Returns whether the target has a link or group event of the run's table on another day, stored by another run or live. */
 export async function hasLinksElsewhere({ runStore, reader, run, signal }: LinksDeps): Promise<boolean> {
   const stored = await readStoredEvents({ identifies: 1, groupIdentifies: 1 }, (event) =>
     reader.eventsNamed(event, signal, [run.runId]),

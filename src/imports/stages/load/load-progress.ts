@@ -5,13 +5,13 @@ import type { CheckResult } from '../../run/results.ts';
 import { createRate } from '../rate.ts';
 import { byMonth } from './read-table.ts';
 
-/** How far the load has come, over all days. */
+/** Progress of the load over all days. */
 export interface LoadProgress {
-  /** Refused by the check or the target. */
+  /** Events rejected by the check or the target. */
   readonly rejected: () => number;
-  /** A day has come further; shows it. */
+  /** Updates a day, and shows it. */
   set(day: StoredDay): void;
-  /** A slice of facts has been delivered. */
+  /** Adds a delivered slice of facts. */
   slice(): void;
   show(): void;
   finish(): void;
@@ -82,8 +82,8 @@ function bytesDone(day: StoredDay): number {
   return isLoaded(day) ? day.bytes : Math.round((day.bytes * doneOf(day)) / day.events);
 }
 
-/** Events that are let in are not there before their month may be attached. */
+/** Admitted events do not count before their month can be attached. */
 function loadedIn(month: readonly StoredDay[]): number {
-  const mayBeAttached = month.every((day) => isLoaded(day) || isAdmitted(day));
-  return month.reduce((sum, day) => sum + (mayBeAttached || day.framesLoaded > 0 ? day.accepted : 0), 0);
+  const canBeAttached = month.every((day) => isLoaded(day) || isAdmitted(day));
+  return month.reduce((sum, day) => sum + (canBeAttached || day.framesLoaded > 0 ? day.accepted : 0), 0);
 }

@@ -42,7 +42,7 @@ const days = {
 };
 const all = Object.values(days).flat();
 
-/** Time passes only while somebody sleeps. */
+/** Time passes during sleeps only. */
 function testTime(): Pick<LoadDeps, 'clock' | 'sleep'> & { readonly slept: number[] } {
   let now = Date.parse('2026-11-20T10:00:00Z');
   const slept: number[] = [];
@@ -94,7 +94,7 @@ async function rejectedRecords(staging: Staging, run: string): Promise<RejectedR
   return records;
 }
 
-/** A target that stores every event as often as it comes, and can tell which it has. */
+/** A target that stores every event as often as it arrives, and knows which it has. */
 function memoryTarget(more: Partial<Target> = {}): Target & { readonly events: string[] } {
   const stored: string[] = [];
   return {
@@ -131,7 +131,7 @@ describe('loading', () => {
     expect(test.run.progress.load?.finishedAt).toBeDefined();
   });
 
-  it('has several batches of a day on their way at once, never of two days', async () => {
+  it('sends several batches of a day concurrently, never of two days', async () => {
     await using place = await tempPlace();
     const test = createTestRun('run-1');
     await stageDays(test, place, days, 10);
@@ -152,11 +152,11 @@ describe('loading', () => {
     expect(sets.filter((set) => new Set(set).size > 1)).toEqual([]);
   });
 
-  it('sends batches that merge persons in the order of their time, beside the others', async () => {
+  it('sends batches that merge persons in the order of their time, concurrently with the others', async () => {
     await using place = await tempPlace();
     const test = createTestRun('run-1');
     const day = '2024-03-01';
-    // Of ten batches of ten, every second one has an event that merges persons.
+    // Every second of ten batches has an event that merges persons.
     const events = eventsOf('run-1', day, 100);
     for (let n = 13; n < 100; n += 20) events[n] = { ...(events[n] as TestEvent), event: '$identify' };
     await stageDays(test, place, { [day]: events }, 10);
@@ -207,7 +207,7 @@ describe('loading', () => {
     expect(test.run.waiting).toBeNull();
   });
 
-  it('waits as long as the service says, and tells why', async () => {
+  it('waits as long as the service says, and shows why', async () => {
     await using place = await tempPlace();
     await using service = await startBatchService((_batch, attempt) =>
       attempt === 1 ? { status: 429, headers: { 'retry-after': '90' }, body: { detail: 'Slow down.' } } : 'keep',
@@ -225,7 +225,7 @@ describe('loading', () => {
     ]);
   });
 
-  it('holds the speed that was asked for', async () => {
+  it('keeps the requested speed', async () => {
     await using place = await tempPlace();
     const target = memoryTarget();
     const test = createTestRun('run-1', { eventsPerSecond: 100 });
@@ -237,7 +237,7 @@ describe('loading', () => {
     expect(seconds).toBeLessThan(5.4);
   });
 
-  it('a speed below the size of a batch sends a second of it at a time, so that a small import can be paused, too', async () => {
+  it('sends a second at a time if that is less than a batch, so that a small import can be paused too', async () => {
     await using place = await tempPlace();
     const sizes: number[] = [];
     const target = memoryTarget({
@@ -258,7 +258,7 @@ describe('loading', () => {
   });
 });
 
-describe('events that the target refuses', () => {
+describe('events that the target rejects', () => {
   const refuseN =
     (refused: (n: number) => boolean) =>
     (batch: readonly SentEvent[]): Treatment => {
@@ -270,7 +270,7 @@ describe('events that the target refuses', () => {
       return errors.length === 0 ? 'keep' : { status: 400, body: { code: 'invalid', detail: 'some are bad', errors } };
     };
 
-  it('lie aside with their reason, and the others get in', async () => {
+  it('are stored with their reason, and the others are loaded', async () => {
     await using place = await tempPlace();
     const bad = (n: number): boolean => n % 25 === 7;
     await using service = await startBatchService(refuseN(bad));
@@ -291,7 +291,7 @@ describe('events that the target refuses', () => {
     expect(test.run.totals).toMatchObject({ rejected: refused.length, rejected_events: refused.length });
   });
 
-  it('end the run when they are more than it allows, and a higher limit lets it go on', async () => {
+  it('fail the run if they exceed its limit, and a higher limit lets it continue', async () => {
     await using place = await tempPlace();
     await using service = await startBatchService(refuseN((n) => n % 2 === 0));
     const test = createTestRun('run-1', { rejectedMax: 0.2 });
@@ -307,7 +307,7 @@ describe('events that the target refuses', () => {
 
 describe('a load that is interrupted', () => {
   it.each(['import_load_delivered', 'import_load_committed'])(
-    'again and again at %s: a target that can tell what it has gets every event once',
+    'repeatedly at %s: a target that knows what it has gets every event once',
     async (step) => {
       await using place = await tempPlace();
       const target = memoryTarget();
@@ -339,7 +339,7 @@ describe('a load that is interrupted', () => {
       'by a run of the source as it was before',
       (run: Run): Run => ({ ...run, options: { ...run.options, previousRun: 'run-0' } }),
     ],
-  ])('or done before, %s: nothing that the target has is sent again', async (_how, mark) => {
+  ])('or repeated, %s: nothing that the target has is sent again', async (_how, mark) => {
     await using place = await tempPlace();
     const target = memoryTarget();
     const test = createTestRun('run-1');
@@ -354,7 +354,7 @@ describe('a load that is interrupted', () => {
     expect(sums(test)).toEqual({ accepted: 535, rejected: 0, open: 0 });
   });
 
-  it('that was paused writes nothing more and goes on where it was', async () => {
+  it('that was paused writes nothing more and continues where it was', async () => {
     await using place = await tempPlace();
     const test = createTestRun('run-1');
     await stageDays(test, place, days, 10);
@@ -378,7 +378,7 @@ describe('a load that is interrupted', () => {
     expect(target.events.toSorted()).toEqual(all.map(({ uuid }) => uuid).toSorted());
   });
 
-  it('by an error for good stops the batches that wait, too', async () => {
+  it('by a permanent error also stops the batches that wait', async () => {
     await using place = await tempPlace();
     const test = createTestRun('run-1');
     await stageDays(test, place, days, 10);
@@ -402,7 +402,7 @@ describe('a load that is interrupted', () => {
   });
 
   it.each([
-    ['is gone', 'got: 0 of 535 events of 2024-03', async () => {}],
+    ['is missing', 'got: 0 of 535 events of 2024-03', async () => {}],
     [
       'has lost rows',
       'got: 95 of 535 events',
@@ -410,7 +410,7 @@ describe('a load that is interrupted', () => {
         await stageDays({ ...test, days: new Map() }, place, { '2024-03-02': days['2024-03-02'] }, 10);
       },
     ],
-  ])('does not begin where the table of the run %s', async (_what, message, restore) => {
+  ])('fails before anything is sent if the table of the run %s', async (_what, message, restore) => {
     await using place = await tempPlace();
     const test = createTestRun('run-1');
     await stageDays(test, place, days, 10);
@@ -429,12 +429,12 @@ describe('what is sent', () => {
   const keyDay = 19_783;
   const start = keyDay * 86_400_000_000;
 
-  it('is what stands in the table, byte for byte, in the order of time, and of equal times in that of the source', async () => {
+  it('is the content of the table, byte for byte, in the order of time, and for equal times in that of the source', async () => {
     await using place = await tempPlace();
     const test = createTestRun('run-1');
     const run = { projectId: test.run.projectId, runId: 'run-1' };
     const exact = '{"big":12345678901234567890.1234567890123456789e400, "1" : 1.00,"text":"\\u00fc 😀 \u2028"}';
-    // A link stands before the event of the same time that it concerns, whatever their names and ids are.
+    // A link precedes the event of the same time that it concerns, regardless of names and ids.
     const rows = Array.from({ length: 47 }, (_, n) =>
       runRow(run, n, {
         keyDay,
@@ -463,7 +463,7 @@ describe('what is sent', () => {
     expect(sums(test)).toEqual({ accepted: 47, rejected: 0, open: 0 });
   });
 
-  it('goes in pieces of 4 MiB at most', async () => {
+  it('is divided into pieces of at most 4 MiB', async () => {
     await using place = await tempPlace();
     const test = createTestRun('run-1');
     const run = { projectId: test.run.projectId, runId: 'run-1' };

@@ -27,51 +27,51 @@ import { inOrder } from './in-order.ts';
 export interface LoadDeps {
   readonly target: Target;
   readonly staging: Staging;
-  /** Has the table of the run, whatever the target is. */
+  /** Has the run's table, whatever the target is. */
   readonly runStore: RunStore;
   readonly clock: Clock;
   readonly sleep?: Sleep;
   readonly failpoint: Failpoint;
   /** Default: no run was undone. */
   readonly undone?: EarlierRuns['undone'] | undefined;
-  /** Frames on their way at the same time, at most; default 4. */
+  /** Maximum number of concurrent frames; default 4. */
   readonly inFlight?: number;
-  /** As the check counted them; tests make them small. */
+  /** Default as in the check; smaller in tests. */
   readonly frameEvents?: number;
-  /** Of JSON, read from the table at once; tests make it small. */
+  /** JSON read from the table at a time; smaller in tests. */
   readonly pageBytes?: number;
-  /** Facts of persons that are delivered again after a kill, about; tests make it small. */
+  /** Facts of persons, approximately, that are delivered again after a kill; smaller in tests. */
   readonly sliceFacts?: number;
   readonly random?: () => number;
-  /** How advice is given; default as in the API. */
+  /** Words of advice; default those of the API. */
   readonly words?: AdviceWords;
 }
 
 const noneUndone: EarlierRuns['undone'] = async () => new Set();
 const inFlightDefault = 4;
-/** Each page costs the engine a look at the whole day. */
+/** For each page the engine reads the whole day. */
 const pageBytesDefault = 16 << 20;
 const sliceFactsDefault = 25_000;
 
 /**
- * Loads the days oldest first. A target that takes tables gets a month at once, as its rows lie in the table of the run, and what these
- * say of persons and groups once all months before one that must be sent are there. Every other one is sent the events of that table,
- * frame by frame.
+ * Loads the days, oldest first. A target that attaches tables gets a month at a time from the run's table, and the facts of its persons and
+ * groups once all earlier months are there, before a month that must be sent. Other targets are sent the events of that table, frame by
+ * frame.
  */
 export function createLoadStage(deps: LoadDeps): RunStage {
   return async (leased) => {
     const { run } = leased;
-    // What the check wrote.
+    // The check wrote it.
     const check = (await readJson(deps.staging, stagingKeys.check(run.id))) as CheckResult;
     await assertCheckPassed(check, conditionsOf(run), { undone: deps.undone ?? noneUndone, words: deps.words });
     const days = (await leased.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
-    const isBegun = days.some(({ accepted, framesLoaded }) => accepted + framesLoaded > 0);
-    const pending = await openPendingFacts(deps.staging, run.id, isBegun);
+    const hasBegun = days.some(({ accepted, framesLoaded }) => accepted + framesLoaded > 0);
+    const pending = await openPendingFacts(deps.staging, run.id, hasBegun);
     const load = openLoad(deps, leased, check, { days, pending });
     try {
       await loadDays(load, days);
     } finally {
-      // What is still read ahead is not tried again.
+      // Pages that are read ahead must not be retried.
       load.stop();
     }
   };
@@ -85,7 +85,7 @@ async function loadDays(load: Load, days: readonly StoredDay[]): Promise<void> {
   );
   if (days.every((day) => day.framesLoaded === 0)) await staging.remove(loadRejectedPrefix(run));
   progress.show();
-  // From here on a worker that takes over knows that there may be frames beyond the cursor.
+  // From here on the next worker knows that frames beyond the cursor may be stored.
   await leased.flush();
   const months = byMonth(days);
   for (const month of months.keys()) await loadMonth(load, month, months);
@@ -123,7 +123,7 @@ function openLoad(
     frameEvents: deps.frameEvents ?? frameEvents,
     pageBytes: deps.pageBytes ?? pageBytesDefault,
     sliceFacts: deps.sliceFacts ?? sliceFactsDefault,
-    // Days before the first that is not done are done; days after it have not begun.
+    // Days before the first unfinished one are done; days after it have not begun.
     doubtOf: ({ day }) => (mayBeStored ? 'all' : wasBegun && day === first ? 'beyond-cursor' : 'none'),
     save: async (day, change) => {
       await leased.saveDay(day.day, change);
@@ -155,21 +155,21 @@ async function loadMonth(load: Load, month: number, all: ReturnType<typeof byMon
   if (open.length === 0) return;
   if (load.pending.current.months.includes(month)) return;
   const { tables } = load.target;
-  const mayBeAttached = open.every(isAdmitted);
-  // Attached rows would take the place of those that were sent, which something may have changed on their way.
-  const isUnsent = mayBeAttached || days.every((day) => day.framesLoaded === 0);
+  const canBeAttached = open.every(isAdmitted);
+  // Attached rows would replace those that were sent, which transformations may have changed.
+  const isUnsent = canBeAttached || days.every((day) => day.framesLoaded === 0);
   if (tables !== undefined && isUnsent && (await attachMonth(load, tables, month, open))) return;
   if (tables !== undefined) await deliverFacts(load, tables, all);
-  for (const day of open) await sendDay(load, day, mayBeAttached ? 'attached' : load.doubtOf(day));
+  for (const day of open) await sendDay(load, day, canBeAttached ? 'attached' : load.doubtOf(day));
 }
 
-/** Events that are let in at once, at most. */
+/** Maximum number of events admitted at a time. */
 const pieceEventsMax = 1000;
 
 /**
- * Lets the events of a month in and attaches its rows; what they say of persons and groups is to be delivered yet. Each step may be
- * repeated; how much was let in is kept in `accepted` of the days. False: something looks at events on their way now, so that they are
- * to be sent.
+ * Admits the events of a month and attaches its rows; their facts about persons and groups are still to be delivered. Each step may be
+ * repeated; `accepted` of the days records how much was admitted. Returns `false` if plugins change or receive events now, so that they
+ * must be sent.
  */
 async function attachMonth(
   load: Load,
@@ -182,10 +182,10 @@ async function attachMonth(
   if (!(await isOpen())) return false;
   if (!days.every(isAdmitted)) {
     const last = await admitDays(load, tables, days);
-    // Letting in may have taken hours. Only then the last day is saved: where all days are admitted, they may be attached.
+    // Admission may have taken hours. Only then the last day is saved: if all days are admitted, they may be attached.
     if (!(await isOpen())) return false;
     await save(last, { accepted: last.events });
-    // From now on its events count as loaded: whoever cancels the run must know that they may be there.
+    // From now on its events count as loaded: a user who cancels the run must know that they may be stored.
     await leased.flush();
   }
   failpoint('import_month_admitted');
@@ -224,7 +224,7 @@ function pieceMax({ speed }: Load): number {
   return Math.min(pieceEventsMax, speed.eventsMax);
 }
 
-/** What of a day was not let in yet. `missing`: without what the target has already, where it may have any of them. */
+/** Yields what of a day is not admitted yet. `missing` excludes what the target has already, if it may have any. */
 async function* eventsToAdmit(
   load: Load,
   day: StoredDay,
@@ -246,8 +246,8 @@ async function* eventsToAdmit(
 }
 
 /**
- * Sends a day frame by frame. What the target acknowledged is committed in order, so that after a crash the frames beyond the cursor
- * are few: the target is asked for those, and gets only what it lacks.
+ * Sends a day frame by frame. Acknowledged frames are committed in order, so that after a crash few frames are beyond the cursor: the
+ * target is queried for those, and gets only what it lacks.
  */
 async function sendDay(load: Load, day: StoredDay, doubt: Doubt): Promise<void> {
   const { staging, run, inFlight } = load;
@@ -270,8 +270,8 @@ async function sendDay(load: Load, day: StoredDay, doubt: Doubt): Promise<void> 
 }
 
 /**
- * Of frames that are under way at once any may arrive first, and a device would belong to the user whose frame did: those that merge
- * persons wait for each other.
+ * Runs work one after another. Concurrent frames may arrive in any order, and a device would belong to the user of the first frame to
+ * arrive: so frames that merge persons wait for each other.
  */
 function createSequence(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
@@ -290,7 +290,7 @@ interface Cursor {
 function createCursor(load: Load, day: StoredDay, doubt: Doubt): Cursor {
   const { clock, failpoint, save } = load;
   let { framesLoaded } = day;
-  // Without frames, those are events that were let in to be attached.
+  // Without frames, `accepted` counts events that were admitted to be attached.
   let { accepted, rejected } = framesLoaded === 0 ? { accepted: 0, rejected: 0 } : day;
   let committed = framesLoaded;
   const due = createDue(clock);
@@ -309,7 +309,7 @@ function createCursor(load: Load, day: StoredDay, doubt: Doubt): Cursor {
       accepted += delivered.accepted;
       rejected += delivered.rejected;
       framesLoaded = delivered.index + 1;
-      // Until it is done, a day that may be attached looks as if nothing were sent of it: so it is known to be one.
+      // A day that may be attached must look unsent until it is done.
       if (doubt !== 'attached' && due.isDue(framesLoaded - committed)) await commit(framesLoaded);
     },
     commit,
@@ -325,6 +325,6 @@ function assertFewRejected({ check, progress, leased, words = fieldWords }: Load
   throw new RunFailedError(
     `${integer(rejected)} of ${integer(check.totals.records)} records were rejected by the check or the target; ${words.rejectedMax} allows ` +
       `${Number((rejectedMax * 100).toPrecision(3))} %. Read the rejected records (their codes say why). Then ` +
-      `${words.skipRejected(enough)} to leave them out, or ${words.startAgain}.`,
+      `${words.skipRejected(enough)} to skip them, or ${words.startAgain}.`,
   );
 }

@@ -9,7 +9,7 @@ import type { LoadProgress } from './load-progress.ts';
 import type { PendingFacts } from './pending-facts.ts';
 import type { FrameSource } from './read-table.ts';
 
-/** A load that is under way. */
+/** A load in progress. */
 export interface Load extends DeliverFrameDeps, FrameSource {
   readonly clock: Clock;
   readonly failpoint: Failpoint;
@@ -20,31 +20,31 @@ export interface Load extends DeliverFrameDeps, FrameSource {
   readonly progress: LoadProgress;
   readonly inFlight: number;
   readonly pending: LoadPending;
-  /** Of facts of persons, about. */
+  /** Approximate number of facts of persons in a slice. */
   readonly sliceFacts: number;
   doubtOf(day: StoredDay): Doubt;
-  /** Makes durable how far a day has come, and shows it. */
+  /** Saves the progress of a day durably, and shows it. */
   save(day: StoredDay, change: Partial<DayState>): Promise<void>;
 }
 
-/** What attached months say of persons and groups, to be delivered yet. */
+/** Pending facts of attached months about persons and groups. */
 export interface LoadPending {
   readonly current: PendingFacts;
-  /** Makes it durable. */
+  /** Saves durably. */
   save(pending: PendingFacts): Promise<void>;
 }
 
 /**
- * Which frames of a day the target may have already: those that were under way when the load stopped, or any, after a retry. `attached`:
- * their rows may all be there, which says nothing of persons and groups, so that all of them are sent.
+ * Which frames of a day the target may have already: those that were in flight when the load stopped, or any, after a retry. `attached`:
+ * all of their rows may be stored, but persons and groups may not be updated, so all are sent.
  */
 export type Doubt = 'none' | 'beyond-cursor' | 'all' | 'attached';
 
-/** The cursor is written after so many frames, or so much time. */
+/** The cursor is written after this many frames, or this much time. */
 export const commitFrames = 8;
 const commitMs = 250;
 
-/** Whether a cursor is to be written; `frames`: those that came since the last time. */
+/** Decides when a cursor is written; `frames` counts those since the last time. */
 export function createDue(clock: Clock): { isDue(frames: number): boolean; written(): void } {
   let writtenAt = clock.now();
   return {

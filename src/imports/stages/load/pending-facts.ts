@@ -2,23 +2,23 @@ import { StagingMissingError, stagingKeys, type Staging } from '../../staging.ts
 import { readJson } from './read-json.ts';
 
 /**
- * Months that are attached, but of which persons and groups have not learned all: their days count as loaded once they have. It lies in
- * staging, so that a load that was interrupted continues with it.
+ * Attached months whose facts about persons and groups are not completely delivered; their days count as loaded afterwards. Stored in
+ * staging, so that an interrupted load continues with it.
  */
 export interface PendingFacts {
   /** 202403 */
   readonly months: readonly number[];
-  /** How many slices of them are delivered. */
+  /** Delivered slices. */
   readonly slicesDone: number;
 }
 
 export const noFacts: PendingFacts = { months: [], slicesDone: 0 };
 
-/** `isBegun`: whether the load has let events in; else, what an earlier one has left counts no more. */
-export async function openPendingFacts(staging: Staging, run: string, isBegun: boolean): Promise<PendingFacts> {
-  if (!isBegun) await staging.remove(stagingKeys.pendingFacts(run));
+/** Reads pending facts. `hasBegun`: whether the load has admitted events; otherwise those of an earlier load are discarded. */
+export async function openPendingFacts(staging: Staging, run: string, hasBegun: boolean): Promise<PendingFacts> {
+  if (!hasBegun) await staging.remove(stagingKeys.pendingFacts(run));
   try {
-    // What writePendingFacts wrote.
+    // writePendingFacts wrote it.
     return (await readJson(staging, stagingKeys.pendingFacts(run))) as PendingFacts;
   } catch (error) {
     if (error instanceof StagingMissingError) return noFacts;

@@ -1,7 +1,7 @@
 import { RunFailedError } from '../../run/leased-run.ts';
 import type { Staging } from '../../staging.ts';
 
-/** A small JSON file of a run. Throws StagingMissingError, or RunFailedError when it is damaged. */
+/** Reads a small JSON file of a run. Throws StagingMissingError, or RunFailedError if it is damaged. */
 export async function readJson(staging: Staging, key: string): Promise<unknown> {
   const chunks: Buffer[] = [];
   for await (const chunk of staging.read(key)) chunks.push(chunk);

@@ -23,16 +23,16 @@ export interface TableSource {
 }
 
 export interface FrameSource extends TableSource {
-  /** Of each frame of a day but the last. */
+  /** Events of each frame of a day but the last. */
   readonly frameEvents: number;
-  /** Of JSON. */
+  /** Size of a page as JSON. */
   readonly pageBytes: number;
 }
 
 export interface DayFrame extends EventTexts {
-  /** From 0, in the day. */
+  /** Index in the day, from 0. */
   readonly index: number;
-  /** Whether persons may be merged by it. */
+  /** Whether it may merge persons. */
   readonly merges: boolean;
 }
 
@@ -40,7 +40,7 @@ const pageEventsMax = 50_000;
 const factsPerPage = 50_000;
 const aboutGroups: EventsAbout = { events: [...groupEvents], property: '$groups' };
 
-/** The frames of a day from `first` on, in order. Throws RunFailedError where the table has other events than the check counted. */
+/** Reads the frames of a day from `first` on, in order. Throws RunFailedError if the table has other events than the check counted. */
 export async function* readFrames(source: FrameSource, day: StoredDay, first: number): AsyncGenerator<DayFrame> {
   const { frameEvents, pageBytes } = source;
   const limit = Math.max(frameEvents, Math.min(pageEventsMax, Math.floor((pageBytes * day.events) / day.bytes)));
@@ -65,7 +65,7 @@ function frameOf(day: string, index: number, rows: readonly EventRow[]): DayFram
   return { day, index, texts: rows.map(textOf), merges: rows.some(({ event }) => mergeEvents.has(event)) };
 }
 
-/** What is said of groups, in the order of time. */
+/** Reads events with facts about groups, in the order of time. */
 export async function* readGroupFacts(source: TableSource, facts: FactsOf): AsyncGenerator<EventTexts> {
   const { runStore, ref, retry } = source;
   for (const day of await retry(() => readStore(() => runTableDaysAbout(runStore, ref, facts, aboutGroups)))) {
@@ -75,7 +75,7 @@ export async function* readGroupFacts(source: TableSource, facts: FactsOf): Asyn
   }
 }
 
-/** The next page is read while one is worked on. */
+/** Reads the next page while one is processed. */
 async function* readPages(
   { runStore, ref, retry }: TableSource,
   day: string,
@@ -86,7 +86,7 @@ async function* readPages(
   type Page = Awaited<ReturnType<typeof readRunTableDay>>;
   const read = (after: Page['next']): Promise<Page> => {
     const page = retry(() => readStore(() => readRunTableDay(runStore, ref, day, { of, after, limit, about })));
-    // It is awaited later, or never where the load ends before.
+    // It is awaited later, or never if the load ends earlier.
     page.catch(() => undefined);
     return page;
   };
@@ -98,13 +98,13 @@ async function* readPages(
   }
 }
 
-/** Properties byte for byte as the check wrote them. */
+/** Formats an event as JSON, with its properties byte for byte as the check wrote them. */
 function textOf({ uuid, event, distinctId, timestampMicros, properties }: EventRow): string {
   const time = isoOfMicros(timestampMicros).replace(/000Z$/, 'Z');
   return `{"uuid":"${uuid}","event":${JSON.stringify(event)},"distinct_id":${JSON.stringify(distinctId)},"timestamp":"${time}","properties":${properties}}`;
 }
 
-/** Throws RunFailedError where the table of the run does not have these days any more. */
+/** Throws RunFailedError if the run's table no longer has these days. */
 export async function assertRunTable({ runStore, ref, retry }: TableSource, days: readonly StoredDay[]): Promise<void> {
   if (days.length === 0) return;
   const partitions = await retry(() => readStore(() => runStore.runTables.partitions(ref)));
@@ -116,7 +116,7 @@ export async function assertRunTable({ runStore, ref, retry }: TableSource, days
   }
 }
 
-/** By month (202403). */
+/** Groups days by month (202403). */
 export function byMonth(days: readonly StoredDay[]): ReadonlyMap<number, readonly StoredDay[]> {
   return Map.groupBy(days, ({ day }) => monthOf(day));
 }
@@ -127,7 +127,7 @@ export function monthOf(day: string): number {
 
 function missingRows(found: string): RunFailedError {
   return new RunFailedError(
-    `expected the table of the run in the event store as the check wrote it, got: ${found}; the table is gone, or the store was restored`,
+    `expected the table of the run in the event store as the check wrote it, got: ${found}; the table is missing, or the store was restored`,
     { advice: 'startAgain' },
   );
 }

@@ -7,15 +7,15 @@ export interface SpeedDeps {
 }
 
 export interface SpeedLimit {
-  /** Events that may go at once: what the speed allows in a second. */
+  /** Events that may be sent at the same time: what the speed allows in a second. */
   readonly eventsMax: number;
-  /** Resolves when so many events may be sent. */
+  /** Resolves when this many events may be sent. */
   readonly admit: (events: number, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Holds a speed. A batch may go when those before it are paid off, so that no size of batch is too large and nothing that was
- * not used up is saved for later.
+ * Limits the speed. A batch may be sent once the time for earlier batches has passed, so no batch is too large and unused time is not
+ * saved for later.
  */
 export function createSpeedLimit(eventsPerSecond: number, deps: SpeedDeps): SpeedLimit {
   const { clock, sleep = standardSleep } = deps;

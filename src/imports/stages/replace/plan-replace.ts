@@ -4,7 +4,7 @@ import { getRun } from '../../run/run-store.ts';
 import { TargetWaitError } from '../../target.ts';
 import { planUndo, type PlanDeps } from '../undo/plan-undo.ts';
 
-/** What taking back these runs would do, with counts. Changes nothing. Errors: TargetWaitError. */
+/** Returns what undoing these runs would do, with counts. Changes nothing. Throws TargetWaitError. */
 export async function planReplace(
   deps: PlanDeps,
   projectId: number,
@@ -13,7 +13,7 @@ export async function planReplace(
   const plans: RunToReplace[] = [];
   for (const id of runs) {
     const run = await getRun(deps.db, id, { projectId });
-    // Gone with its config meanwhile; the stage passes over it, too.
+    // It was deleted with its config in the meantime; the stage skips it too.
     if (run === undefined) continue;
     try {
       const plan = await planUndo(deps, run);

@@ -48,7 +48,7 @@ const same = (run: string): SameRecords => ({
   again: 10,
 });
 
-/** A run that has been checked, and found these runs to have the same records. */
+/** Creates a run whose check found these runs to have the same records. */
 async function checkedRun(options: Partial<RunOptions>, found: readonly SameRecords[]): Promise<void> {
   await createRun(db, newRun({ id: 'new', options: { ...runOptions, ...options } }));
   await db.updateTable('import_runs').set({ stage: 'replace' }).where('id', '=', 'new').execute();
@@ -64,7 +64,7 @@ interface World {
   readonly check?: RunStage;
 }
 
-/** Workers of all three kinds, one run at a time each, until `isDone`. Returns what happened in order. */
+/** Starts one worker of each kind until `isDone`. Returns what happened, in order. */
 async function work(isDone: () => Promise<boolean>, { ready, failpoint, undo, check }: World = {}): Promise<string[]> {
   const stop = new AbortController();
   const seen: string[] = [];
@@ -85,7 +85,7 @@ async function work(isDone: () => Promise<boolean>, { ready, failpoint, undo, ch
     check: mark('check', check),
     pollMs: 5,
   });
-  const takesBack: RunStage = async ({ run }) => {
+  const undoneRun: RunStage = async ({ run }) => {
     const undone = { plan: { events: 10 }, rows_left: 0, loaded_again: [] };
     await staging.write(stagingKeys.undo(run.id), [Buffer.from(JSON.stringify(undone))]);
   };
@@ -96,7 +96,7 @@ async function work(isDone: () => Promise<boolean>, { ready, failpoint, undo, ch
     load: mark('load'),
     verify: mark('verify'),
     report: mark('report'),
-    undo: mark('undo', undo ?? takesBack),
+    undo: mark('undo', undo ?? undoneRun),
   };
   const workers = (['import', 'replace', 'undo'] satisfies RunKind[]).map((kind) =>
     startRunWorker({
@@ -126,7 +126,7 @@ const stateOf = async (id: string): Promise<Run> => {
 const ended = async (): Promise<boolean> => ['completed', 'failed'].includes((await stateOf('new')).state);
 
 describe('a run that replaces another', () => {
-  it('takes that back between check and load, with one worker of each kind, whatever fails on the way', async () => {
+  it('undoes it between check and load, with one worker of each kind, whatever fails on the way', async () => {
     await earlierRun('old');
     await checkedRun({ replace: true }, [same('old')]);
     const failed = new Set<string>();
@@ -136,7 +136,7 @@ describe('a run that replaces another', () => {
       throw new Error(`planted at ${name}`);
     };
     const seen = await work(ended, { failpoint });
-    expect(failed).toEqual(new Set(['import_replace_decided', 'import_replace_told', 'import_replaced_one']));
+    expect(failed).toEqual(new Set(['import_replace_decided', 'import_replace_requested', 'import_replaced_one']));
     expect(seen.filter((each) => !each.startsWith('replace'))).toEqual([
       'undo old',
       'load new',
@@ -180,7 +180,7 @@ describe('a run that replaces another', () => {
     ]);
   });
 
-  it('takes back nothing before the new records passed their check and may be loaded', async () => {
+  it('undoes nothing before the new records passed their check and may be loaded', async () => {
     await earlierRun('old');
     await checkedRun({ replace: true }, [same('old')]);
     const ready = async (): Promise<void> => {
@@ -193,10 +193,10 @@ describe('a run that replaces another', () => {
   });
 
   it.each<[string, RunOptions['replace'], readonly string[], string]>([
-    ['none is known', true, [], 'No earlier run converted these records differently'],
-    ['there are several', true, ['old', 'older'], 'replace set to old, older'],
-    ['another one would be left', ['old'], ['old', 'older'], 'Run older of'],
-  ])('has to be clear about which: %s', async (_name, replace, found, reason) => {
+    ['no earlier run is known', true, [], 'No earlier run converted these records differently'],
+    ['several are known', true, ['old', 'older'], 'replace set to old, older'],
+    ['another one would remain', ['old'], ['old', 'older'], 'Run older of'],
+  ])('must be clear about which run it replaces: %s', async (_name, replace, found, reason) => {
     await earlierRun('old');
     await earlierRun('older');
     await checkedRun({ ...(replace !== undefined && { replace }) }, found.map(same));
@@ -205,7 +205,7 @@ describe('a run that replaces another', () => {
     expect(await stateOf('old')).toMatchObject({ state: 'completed' });
   });
 
-  it('waits for one that is at work, and for an undo that somebody paused', async () => {
+  it('waits for a run that is loading, and for an undo that a user paused', async () => {
     await earlierRun('old', 'running');
     const later = new Date(Date.now() + 60_000).toISOString().replace('Z', '000Z');
     await db.updateTable('import_runs').set({ lease_until: later }).where('id', '=', 'old').execute();
@@ -242,7 +242,7 @@ describe('a run that replaces another', () => {
     expect(await stateOf('new')).toMatchObject({ state: 'completed' });
   });
 
-  it('fails when the undo fails twice, and goes on with it when it is resumed', async () => {
+  it('fails if the undo fails twice, and continues it when it is resumed', async () => {
     await earlierRun('old');
     await checkedRun({ replace: true }, [same('old')]);
     const undo: RunStage = async () => {

@@ -47,12 +47,12 @@ const pollMsDefault = 250;
  * | paused in `undo`                   | waited for until a user resumes it                       |
  * | failed in `undo`                   | resumed once; if it fails again, this run fails          |
  * | paused in another stage            | this run fails: a user must cancel that one first        |
- * | undone, gone                       | done                                                     |
+ * | undone, deleted                    | done                                                     |
  */
 export function createReplaceStage(deps: ReplaceStageDeps): RunStage {
   return async (leased) => {
     const replacing = { ...deps, leased, pollMs: deps.pollMs ?? pollMsDefault };
-    const replaced = new Map(Object.entries(await decided(replacing)));
+    const replaced = new Map(Object.entries(await decideRuns(replacing)));
     for (const id of replaced.keys()) {
       await undoEarlier(replacing, id);
       replaced.set(id, (await readUndo(deps.staging, id))?.plan.events ?? 0);
@@ -84,8 +84,8 @@ async function checkAgain({ staging, leased, check, failpoint }: Replacing, repl
   await check({ ...leased, run: { ...leased.run, totals } });
 }
 
-/** What is replaced, with the events taken back so far. */
-async function decided(replacing: Replacing): Promise<Readonly<Record<string, number>>> {
+/** Returns the runs to replace, with their events undone up to now. */
+async function decideRuns(replacing: Replacing): Promise<Readonly<Record<string, number>>> {
   const { leased, staging, earlier, words } = replacing;
   const { options, totals } = leased.run;
   if (totals.replaced !== undefined) return totals.replaced;
@@ -105,7 +105,7 @@ async function decided(replacing: Replacing): Promise<Readonly<Record<string, nu
   return Object.fromEntries(runs.map((run) => [run, 0]));
 }
 
-/** In the run's row before it returns. */
+/** Shows progress, and saves it in the run's row before it returns. */
 async function show({ leased }: Replacing, replaced: ReadonlyMap<string, number>): Promise<void> {
   const done = [...replaced.values()].reduce((sum, count) => sum + count, 0);
   const progress = { stage: 'replace', partsDone: 0, partsTotal: replaced.size, done, bytes: 0, rate: 0 } as const;
@@ -131,7 +131,7 @@ async function undoEarlier(replacing: Replacing, id: string): Promise<void> {
       );
     } else if (run.stage !== 'undo' && run.state !== 'queued' && run.state !== 'running') {
       await steered(() => requestUndo(replacing, run));
-      replacing.failpoint('import_replace_told');
+      replacing.failpoint('import_replace_requested');
     } else leased.waiting({ reason: waitingFor(run) });
     await delay(pollMs, undefined, { signal: leased.signal });
   }

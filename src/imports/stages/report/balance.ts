@@ -5,7 +5,7 @@ import type { BalanceLine, ReplacedRun, ReportTotals } from './report.ts';
 
 interface Balanced {
   readonly totals: ReportTotals;
-  /** Events refused by the check. */
+  /** Events rejected by the check. */
   readonly refusedByCheck: number;
   /** Records in files that were not staged. */
   readonly foreign: number;
@@ -13,13 +13,13 @@ interface Balanced {
   readonly days: readonly StoredDay[];
   readonly refused: RefusedCounts;
   readonly isChecked: boolean;
-  /** Whether all days have been loaded. */
+  /** Whether all days are loaded. */
   readonly isLoaded: boolean;
   readonly verify: VerifyResult | undefined;
   readonly replaced: readonly ReplacedRun[];
 }
 
-/** The sums that must agree, as far as the run has come. The sides of each were counted in different places. */
+/** Returns the sums that must agree, for the stages that the run has done. The sides of each were counted in different places. */
 export function balance(of: Balanced): BalanceLine[] {
   return [...(of.isChecked ? checkLines(of) : []), ...(of.isChecked && of.isLoaded ? loadLines(of) : [])];
 }
@@ -30,18 +30,22 @@ function checkLines({ totals, refusedByCheck, foreign, parts, days }: Balanced):
   const prepared = sum(days, (day) => day.events + day.duplicates);
   const accounted = records.converted + records.skipped + records.rejected;
   return [
-    line('Records of the source = records that the check has read', staged, records.read),
+    line('Records of the source = records that the check read', staged, records.read),
     line('Records read = converted + skipped + rejected', records.read, accounted),
     ...(events.read === events.converted && events.left_out === 0
       ? []
       : [
           line(
-            'Events of the records = converted + left out by choice',
+            'Events of the records = converted + excluded by choice',
             events.read,
             events.converted + events.left_out,
           ),
         ]),
-    line('Events converted = to load + duplicates + refused by the check', events.converted, prepared + refusedByCheck),
+    line(
+      'Events converted = to load + duplicates + rejected by the check',
+      events.converted,
+      prepared + refusedByCheck,
+    ),
   ];
 }
 
@@ -50,16 +54,14 @@ function loadLines({ totals: { events }, days, refused, verify, replaced }: Bala
   const answered = sum(days, (day) => day.accepted + day.rejected);
   const accounted = events.loaded + events.duplicates + events.rejected;
   const lines = [
-    line('Events to load = loaded + refused by the target', toLoad, answered),
+    line('Events to load = loaded + rejected by the target', toLoad, answered),
     line('Events converted = loaded + duplicates + rejected', events.converted, accounted),
     line(
       'Events loaded, by day = by name',
       events.loaded,
       sum(days, (day) => sum(loadedCounts(day, refused).values(), (count) => count)),
     ),
-    ...replaced.map(({ run, undo }) =>
-      line(`Rows left of run ${run}, which it replaces = none`, undo?.rows_left ?? 0, 0),
-    ),
+    ...replaced.map(({ run, undo }) => line(`Rows left of run ${run}, which it replaces = 0`, undo?.rows_left ?? 0, 0)),
   ];
   if (verify === undefined || verify.verdict === 'unreadable') return lines;
   return [...lines, line('Events loaded = found in the store', events.loaded, verify.found)];
@@ -69,13 +71,13 @@ function line(name: string, left: number, right: number): BalanceLine {
   return { name, left, right, holds: left === right };
 }
 
-/** Events that the target refused: day → name → how many, as the files of rejected records have them. */
+/** Events that the target rejected, counted by day and name from the files of rejected records. */
 export type RefusedCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** What the target took of a day, by event name. Empty until the day is loaded to its end: until then only its sum is known. */
+/** Counts loaded events of a day by name. Empty until the day is completely loaded: until then only its sum is known. */
 export function loadedCounts(day: StoredDay, refused: RefusedCounts): ReadonlyMap<string, number> {
   if (day.expected === '' || !isLoaded(day)) return new Map();
-  // What the check wrote: everything that was to be loaded.
+  // The check wrote it: all events to load.
   const byName = JSON.parse(day.expected) as Readonly<Record<string, { readonly count: number }>>;
   const without = refused.get(day.day);
   return new Map(Object.entries(byName).map(([name, { count }]) => [name, count - (without?.get(name) ?? 0)]));

@@ -20,17 +20,17 @@ export interface ReportSources {
   readonly parts: readonly StoredPart[];
   readonly days: readonly StoredDay[];
   readonly refused: RefusedCounts;
-  /** Undefined: the check is not done. */
+  /** `undefined` until the check is done. */
   readonly check: CheckResult | undefined;
-  /** Undefined: verify is not done. */
+  /** `undefined` until verify is done. */
   readonly verify: VerifyResult | undefined;
-  /** Left out: it replaces none. */
+  /** Replaced runs, if any. */
   readonly replaced?: readonly ReplacedRun[];
   /** ms since the epoch. */
   readonly now: number;
 }
 
-/** Everything a report says, from what the stages left behind. Pure: the same sources give the same report. */
+/** Builds a report from the results of the stages. Pure: the same sources give the same report. */
 export function buildReport(sources: ReportSources): ReportResult {
   const { run, parts, days, refused, check, verify, replaced = [], now } = sources;
   const totals = totalsOf(sources);
@@ -48,7 +48,7 @@ export function buildReport(sources: ReportSources): ReportResult {
     replaced,
   });
   const off = lines.filter(({ holds }) => !holds).map(({ name }) => name);
-  const judged = withMissing(judge({ run, days, check, verify, isLoaded, off }), check);
+  const conclusion = withMissing(conclude({ run, days, check, verify, isLoaded, off }), check);
   return {
     version: 1,
     made_at: new Date(now).toISOString(),
@@ -62,10 +62,10 @@ export function buildReport(sources: ReportSources): ReportResult {
       started_at: isoTime(run.startedAt),
     },
     options: toOptionsRecord(run.options),
-    ...judged,
+    ...conclusion,
     totals,
     balance: lines,
-    // The report itself is being made.
+    // The report itself is not done yet.
     stages: stagesOf(run).flatMap((stage) => (stage === 'report' ? [] : stageLine(stage, run.progress[stage], now))),
     parts: { list: parts.slice(0, partsMax).map(partLine), more: Math.max(0, parts.length - partsMax) },
     ...eventMatrix(days, { check, verify, refused }),
@@ -88,7 +88,7 @@ function totalsOf({ run, parts, days, check, verify }: ReportSources): ReportTot
   return {
     records: {
       read,
-      // Before the check nothing is converted.
+      // Nothing is converted before the check.
       converted: base === undefined ? 0 : (base.converted ?? read - skipped - rejected),
       skipped,
       rejected,
@@ -110,7 +110,7 @@ function totalsOf({ run, parts, days, check, verify }: ReportSources): ReportTot
   };
 }
 
-/** Events of a name that are to be loaded. */
+/** Counts events of a name that are to be loaded. */
 function countOf(check: CheckResult | undefined, name: string): number {
   return check?.events.find(({ event }) => event === name)?.count ?? 0;
 }
@@ -121,27 +121,27 @@ function hasLoaded(run: Run, days: readonly StoredDay[], check: CheckResult | un
   return isPast && days.every(isLoaded);
 }
 
-interface Judged extends Pick<ReportSources, 'run' | 'days' | 'check' | 'verify'> {
+interface Facts extends Pick<ReportSources, 'run' | 'days' | 'check' | 'verify'> {
   readonly isLoaded: boolean;
   /** Names of the sums that do not agree. */
   readonly off: readonly string[];
 }
 
-type Judgement = Pick<ReportResult, 'verdict' | 'summary'>;
+type Conclusion = Pick<ReportResult, 'verdict' | 'summary'>;
 
-function judge({ run, days, check, verify, isLoaded, off }: Judged): Judgement {
+function conclude({ run, days, check, verify, isLoaded, off }: Facts): Conclusion {
   if (off.length > 0) {
     const compared = verify?.verdict === 'different' ? ` ${verify.detail}` : '';
     return { verdict: 'different', summary: `These sums do not agree: ${off.join('; ')}.${compared}` };
   }
   if (run.options.last === 'check' && check !== undefined) {
-    return { verdict: 'checked', summary: `The check ${check.verdict}. Nothing was sent, and nothing was to be.` };
+    return { verdict: 'checked', summary: `The check ${check.verdict}. Nothing was sent, as requested.` };
   }
   if (!isLoaded) {
     return { verdict: 'unfinished', summary: unfinished(run, days) };
   }
   if (verify === undefined || verify.verdict === 'unreadable') {
-    const why = verify === undefined ? 'The store has not been looked into.' : verify.detail;
+    const why = verify === undefined ? 'The store has not been read.' : verify.detail;
     return { verdict: 'unverified', summary: `Every sum agrees, and the target acknowledged every event. ${why}` };
   }
   if (verify.verdict === 'different') {
@@ -155,16 +155,17 @@ function judge({ run, days, check, verify, isLoaded, off }: Judged): Judgement {
   return { verdict: 'exact', summary: `Every sum agrees, and the store holds exactly what was loaded.${others}` };
 }
 
-/** Nothing is complete of which the source says that it is not. */
-function withMissing(judged: Judgement, check: CheckResult | undefined): Judgement {
+/** Adds what the source says is missing; the run is incomplete then. */
+function withMissing(conclusion: Conclusion, check: CheckResult | undefined): Conclusion {
   const missing = missingOf(check);
-  if (missing.length === 0) return judged;
-  const summary = [...missing, judged.summary].join(' ');
-  const isDone = judged.verdict !== 'different' && judged.verdict !== 'unfinished' && judged.verdict !== 'checked';
-  return { verdict: isDone ? 'incomplete' : judged.verdict, summary };
+  if (missing.length === 0) return conclusion;
+  const summary = [...missing, conclusion.summary].join(' ');
+  const { verdict } = conclusion;
+  const isDone = verdict !== 'different' && verdict !== 'unfinished' && verdict !== 'checked';
+  return { verdict: isDone ? 'incomplete' : verdict, summary };
 }
 
-/** What the source itself says is not in it. */
+/** Returns what the source says is missing. */
 function missingOf(check: CheckResult | undefined): readonly string[] {
   return (check?.notes ?? []).filter(({ kind }) => kind === 'incomplete').map(({ detail }) => detail);
 }
@@ -173,9 +174,9 @@ function unfinished(run: Run, days: readonly StoredDay[]): string {
   const { state, stage, reason, waiting } = run;
   switch (state) {
     case 'failed':
-      return `The run has failed in the stage ${stage}${isHeldByCheck(run) ? '; its problems say why.' : `: ${reason}`}`;
+      return `The run failed in the stage ${stage}${isHeldByCheck(run) ? '; its problems say why.' : `: ${reason}`}`;
     case 'cancelled':
-      return `The run was cancelled in the stage ${stage}; what was loaded until then stays.${halfLoaded(days)}`;
+      return `The run was cancelled in the stage ${stage}; what was loaded until then remains.${halfLoaded(days)}`;
     case 'paused':
       return `The run is not finished: it is paused in the stage ${stage}.`;
     default: {
@@ -185,12 +186,12 @@ function unfinished(run: Run, days: readonly StoredDay[]): string {
   }
 }
 
-/** Days whose rows may be there before persons and groups have learned from them. */
+/** Mentions days whose rows may be stored although persons and groups are not updated. */
 function halfLoaded(days: readonly StoredDay[]): string {
   const count = days.filter((day) => !isLoaded(day) && isAdmitted(day)).length;
   if (count === 0) return '';
   const of = count === 1 ? '1 more day' : `${count} more days`;
-  return ` Events of ${of} may be there, of which persons and groups have not learned yet; undo the run to take them back.`;
+  return ` Events of ${of} may be stored although persons and groups are not updated yet; undo the run to delete them.`;
 }
 
 function stageLine(stage: Stage, progress: StageProgress | undefined, now: number): StageLine {
@@ -219,12 +220,12 @@ function partLine(part: StoredPart): PartLine {
   };
 }
 
-/** Each sentence is said once: `problems` holds what the summary only mentions, and `warnings` lacks what it says. */
+/** Lists each sentence once: `problems` has what the summary only mentions, and `warnings` excludes what it contains. */
 function findingsOf(
   { run, check }: ReportSources,
   isLoaded: boolean,
 ): Pick<ReportResult, 'errors' | 'problems' | 'warnings'> {
-  const said = new Set(missingOf(check));
+  const inSummary = new Set(missingOf(check));
   const errors = (check?.errors ?? []).slice(0, errorsMax).map(({ code, reason, count, example }) => {
     const { part, line, original } = example;
     return { code, reason, count, example: { part, line, original: original.slice(0, exampleCharsMax) } };
@@ -232,11 +233,11 @@ function findingsOf(
   return {
     errors,
     problems: problemsOf(run, check, isLoaded).slice(0, sentencesMax),
-    warnings: (check?.warnings ?? []).filter((warning) => !said.has(warning)).slice(0, sentencesMax),
+    warnings: (check?.warnings ?? []).filter((warning) => !inSummary.has(warning)).slice(0, sentencesMax),
   };
 }
 
-/** A run that the check holds says itself what its present options are refused for; one that has loaded was allowed to since. */
+/** Returns the reason of a run that its check holds with its present options. A run that has loaded was allowed to since. */
 function problemsOf(run: Run, check: CheckResult | undefined, isLoaded: boolean): readonly string[] {
   if (isHeldByCheck(run)) return [run.reason];
   return isLoaded ? [] : (check?.problems ?? []);

@@ -12,7 +12,7 @@ const plot = {
 const barsMax = 20;
 const labelCharsMax = 34;
 
-/** Events by time: what is expected, stacked by name, and a dot for what is stored. */
+/** Renders events by time: expected ones stacked by name, and a dot for stored ones. */
 export function timeChart({ bins, unit, series }: TimeBins, isStored: boolean): Html {
   const highest = Math.max(1, ...bins.map(({ toLoad, stored }) => Math.max(toLoad, stored)));
   const step = plot.width / bins.length;
@@ -45,8 +45,8 @@ function timeBar({ label, counts, toLoad, stored }: TimeBin, { x, step, y, isSto
     return markup`<rect class="f${Math.min(index, seriesMax)}" x="${left}" y="${to}" width="${width}" height="${round(from - to)}"/>`;
   });
   const dot = markup`<circle class="dot" cx="${round(x + step / 2)}" cy="${y(stored)}" r="${step > 9 ? 3 : 1.8}"/>`;
-  const said = isStored ? `, ${integer(stored)} stored` : '';
-  const title = `${label}: ${integer(toLoad)} expected${said}`;
+  const storedText = isStored ? `, ${integer(stored)} stored` : '';
+  const title = `${label}: ${integer(toLoad)} expected${storedText}`;
   return markup`<g><title>${title}</title>${pieces}${isStored && toLoad + stored > 0 ? dot : nothing}</g>`;
 }
 
@@ -79,7 +79,7 @@ function legend(series: readonly string[], isStored: boolean): Html {
   return markup`<ul class="legend">${items}${isStored ? dot : nothing}</ul>`;
 }
 
-/** The most frequent names, the rest as one bar. */
+/** Renders the most frequent names, and the rest as one bar. */
 export function eventChart(lines: readonly EventLine[]): Html {
   const shown = lines.slice(0, barsMax);
   const highest = Math.max(1, ...shown.map(({ to_load: toLoad }) => toLoad));
@@ -90,7 +90,7 @@ export function eventChart(lines: readonly EventLine[]): Html {
   return barChart(rows, `The ${shown.length} most frequent events; the figures are in the table of events.`);
 }
 
-/** How long each stage took. */
+/** Renders the duration of each stage. */
 export function stageChart(lines: readonly StageLine[]): Html {
   const begun = lines.filter(({ duration_ms: durationMs }) => durationMs !== null);
   const longest = Math.max(1, ...begun.map(({ duration_ms: durationMs }) => durationMs ?? 0));
@@ -119,7 +119,7 @@ export function shownName(name: string): Html {
   return name === '' ? markup`all others` : markup`<bdi>${cut(name, 120)}</bdi>`;
 }
 
-/** The next of 1, 2, 4, 5, 10, 20, … */
+/** Rounds up to 1, 2, 4, 5, 10, 20, … */
 function niceTop(highest: number): number {
   const power = 10 ** Math.floor(Math.log10(highest));
   const factor = [1, 2, 4, 5, 10].find((each) => each * power >= highest) ?? 10;

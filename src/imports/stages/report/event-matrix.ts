@@ -3,13 +3,13 @@ import type { CheckResult, VerifyResult } from '../../run/results.ts';
 import { loadedCounts, type RefusedCounts } from './balance.ts';
 import type { DayLine, EventLine, ReportCell, ReportCells } from './report.ts';
 
-/** Names that get a line of their own. */
+/** Number of names with their own line. */
 const namesMax = 50;
 
 interface Cell {
   toLoad: number;
   loaded: number;
-  /** Meaningless when nobody looked. */
+  /** Meaningless if the store was not read. */
   found: number;
 }
 
@@ -25,7 +25,7 @@ interface Found {
   readonly refused: RefusedCounts;
 }
 
-/** Day × event: what was to be loaded, what was, what is stored. The most frequent names apart, the others as one rest. */
+/** Returns counts by day and event: to load, loaded and stored. The most frequent names are separate, the others are summed up. */
 export function eventMatrix(days: readonly StoredDay[], { check, verify, refused }: Found): EventMatrix {
   const isRead = verify !== undefined && verify.verdict !== 'unreadable';
   const byDay = cellsByDay(days, { check, verify: isRead ? verify : undefined, refused });
@@ -63,7 +63,7 @@ function cellsByDay(days: readonly StoredDay[], { check, verify, refused }: Foun
       cell.found = count;
     }
   }
-  // Only what differs is listed; the rest was found as it was loaded.
+  // Only differences are listed; everything else was found as loaded.
   for (const { day, event, found } of verify?.cells ?? []) cellOf(day, event).found = found;
   return byDay;
 }

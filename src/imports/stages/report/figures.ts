@@ -27,7 +27,7 @@ export function timeText(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
 }
 
-/** 0.034 → `3.4 %`; what is there but rounds to nothing is `< 0.1 %`. */
+/** 0.034 → `3.4 %`; a small positive share is `< 0.1 %`. */
 export function percentText(part: number, whole: number): string {
   if (whole === 0) return '0 %';
   const percent = (part / whole) * 100;

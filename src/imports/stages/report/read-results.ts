@@ -3,10 +3,10 @@ import type { CheckResult, UndoResult, VerifyResult } from '../../run/results.ts
 import type { ReportResult } from './report.ts';
 import { StagingMissingError, stagingKeys, type Staging } from '../../staging.ts';
 
-/** Larger than any that a stage writes: their lists have limits. */
+/** Larger than any result, because their lists are limited. */
 const resultBytesMax = 256 * 1024 * 1024;
 
-/** Undefined: the run has not come so far, or its files are gone. */
+/** Returns `undefined` before the check, and after the files of the run are removed. */
 export async function readCheck(staging: Staging, run: string): Promise<CheckResult | undefined> {
   return (await readJson(staging, stagingKeys.check(run))) as CheckResult | undefined;
 }
@@ -24,7 +24,7 @@ async function readJson(staging: Staging, key: string): Promise<unknown> {
   return bytes === undefined ? undefined : parseExactValues(bytes.toString('utf8'));
 }
 
-/** Undefined: there is no such file. */
+/** Returns `undefined` if the file does not exist. */
 async function readWhole(staging: Staging, key: string): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;

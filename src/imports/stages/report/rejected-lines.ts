@@ -2,8 +2,8 @@ import { unzstdChunks } from '../../records/decompress.ts';
 import type { Staging } from '../../staging.ts';
 
 /**
- * The rejected records of a run as NDJSON, in the order of the files' names (check, day, export, load). Never more than a piece
- * of one file in memory; a file may be of many frames.
+ * Yields the rejected records of a run as NDJSON, in the order of file names (check, export, load), with only a piece of one file in
+ * memory; a file may have many frames.
  */
 export async function* rejectedLines(staging: Staging, run: string): AsyncGenerator<Buffer> {
   for (const { key } of await staging.list(`${run}/rejected/`)) yield* unzstdChunks(staging.read(key), key);

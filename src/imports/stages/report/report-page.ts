@@ -11,7 +11,7 @@ import { replacedSection } from './replaced-section.ts';
 import { storedBySection } from './stored-by-section.ts';
 import { undoSection } from './undo-section.ts';
 
-/** Of the page as a file; the same goes out as a header where the service sends it. No script, nothing from elsewhere. */
+/** Policy of the page as a file, and the header that the service sends with it: no scripts, nothing external. */
 export const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 const sentenceCharsMax = 600;
@@ -28,12 +28,12 @@ const badges: Readonly<Record<ReportResult['verdict'], readonly [word: string, l
   different: ['Differences', 'bad'],
 };
 
-/** A verdict in a few words. */
+/** Verdicts in a few words. */
 export const reportWords = Object.fromEntries(
   Object.entries(badges).map(([verdict, [word]]) => [verdict, word]),
 ) as Readonly<Record<ReportResult['verdict'], string>>;
 
-/** The report as one page that needs nothing else: for a browser, for paper, for a customer. */
+/** Renders the report as one self-contained page. */
 export function reportPage(report: ReportResult): string {
   const title = `Import of ${reportTitle(report)}, ${report.made_at.slice(0, 10)}`;
   const body = markup`${heading(report)}${undoSection(report)}${replacedSection(report)}
@@ -88,13 +88,13 @@ function figures({ totals: { records, events, profiles, source_bytes: sourceByte
   return markup`<dl class="figures">${tiles}</dl>`;
 }
 
-/** The console counts both as one. */
+/** The console shows both as one number. */
 function rejectedNote(records: ReportTotals['records'], events: ReportTotals['events']): string {
   const share = percentText(records.rejected, records.read);
-  return `${integer(records.rejected)} unreadable records (${share}), ${integer(events.rejected)} refused events`;
+  return `${integer(records.rejected)} unreadable records (${share}), ${integer(events.rejected)} rejected events`;
 }
 
-/** Only the service that has stored events can take them back. */
+/** Only the service that stored events can undo them. */
 function undoFact({ run, options }: ReportResult): string {
   if (options.target.kind === 'project') return 'on the page of this run in the console';
   return (
@@ -104,7 +104,7 @@ function undoFact({ run, options }: ReportResult): string {
 }
 
 function foundNote({ verified, loaded, stored_by_others: byOthers }: ReportResult['totals']['events']): string {
-  if (verified === null) return 'not looked at';
+  if (verified === null) return 'not read';
   const note = verified === loaded ? 'all that was loaded' : `${integer(Math.abs(loaded - verified))} apart`;
   return byOthers === null || byOthers === 0 ? note : `${note}; ${integer(byOthers)} by others`;
 }
@@ -124,12 +124,12 @@ function balanceSection({ balance }: ReportResult): Html {
 function timeSection(report: ReportResult): Html {
   const bins = timeBins(report);
   if (bins === undefined) return nothing;
-  const beside =
-    bins.beside === 0
+  const outside =
+    bins.outside === 0
       ? nothing
-      : markup`<p>Not in the chart: ${integer(bins.beside)} events before the year 2000 or in the future; the table of days has them.</p>`;
+      : markup`<p>Not in the chart: ${integer(bins.outside)} events before the year 2000 or in the future; the table of days has them.</p>`;
   const isStored = report.totals.events.verified !== null || report.totals.events.loaded > 0;
-  return markup`<section><h2>Events per ${bins.unit}</h2>${timeChart(bins, isStored)}${beside}</section>
+  return markup`<section><h2>Events per ${bins.unit}</h2>${timeChart(bins, isStored)}${outside}</section>
 <section>${dayTable(report)}</section>`;
 }
 
@@ -145,7 +145,7 @@ function findings({ errors, problems, warnings, totals }: ReportResult): Html {
     ['Problems that the check found', problems],
     ['Warnings', warnings],
     ['Skipped on purpose', skippedReasons(skipped, leftOut).map(([why, n]) => `${why}: ${integer(n)}`)],
-    ['Events left out by choice', Object.entries(leftOut).map(([why, n]) => `${why}: ${integer(n)}`)],
+    ['Events excluded by choice', Object.entries(leftOut).map(([why, n]) => `${why}: ${integer(n)}`)],
   ];
   const sections = lists.map(([title, sentences]) => {
     if (sentences.length === 0) return nothing;
@@ -175,7 +175,7 @@ function verifySection({ verify, differences }: ReportResult): Html {
 <td class="hash">${cut(uuid, 80)}</td><td class="name">${cut(distinctId, 120)}</td><td class="name">${cut(detail, 300)}</td></tr>`,
   );
   const more = differences.more + Math.max(0, differences.list.length - differencesShownMax);
-  const table = markup`<div class="scroll"><table><caption>Differences, to the record${more > 0 ? `; ${integer(more)} more are not shown` : ''}</caption>
+  const table = markup`<div class="scroll"><table><caption>Differences by event${more > 0 ? `; ${integer(more)} more are not shown` : ''}</caption>
 <thead><tr><th scope="col">What</th><th scope="col">Day</th><th scope="col">Event</th><th scope="col">UUID</th>
 <th scope="col">Distinct id</th><th scope="col">Detail</th></tr></thead><tbody>${rows}</tbody></table></div>`;
   return markup`<section><h2>Compared with the store</h2><p>${cut(verify.detail, sentenceCharsMax)}</p>${rows.length > 0 ? table : nothing}</section>`;
@@ -189,7 +189,7 @@ function stageSection({ stages }: ReportResult): Html {
 <td class="n">${bytesText(bytes)}</td><td class="n">${rate === null ? '–' : integer(rate)}</td></tr>`,
   );
   return markup`<section><h2>Stages</h2>${stageChart(stages)}<div class="scroll"><table>
-<caption>From first to last moment; pauses and waiting count.</caption><thead><tr><th scope="col">Stage</th>
+<caption>From start to end, including pauses and waits.</caption><thead><tr><th scope="col">Stage</th>
 <th scope="col">Began</th><th class="n" scope="col">Took</th><th class="n" scope="col">Records or events</th>
 <th class="n" scope="col">Bytes</th><th class="n" scope="col">Per second</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
@@ -198,7 +198,7 @@ function partSection({ parts }: ReportResult): Html {
   return parts.list.length === 0 ? nothing : markup`<section>${partTable(parts)}</section>`;
 }
 
-/** Travels inside of the page: nothing is loaded. */
+/** Inline, because the page loads nothing. */
 const reportStyle = `
 :root {
   color-scheme: light dark;
@@ -249,7 +249,7 @@ td.name, tbody th { overflow-wrap: anywhere; min-width: 8rem; max-width: 26rem; 
 td.hash { font: 12px/1.5 ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; min-width: 12rem; }
 tr.off td, tr.off th { color: var(--bad); }
 code { font: 13px/1.5 ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
-/* Of a narrow screen the chart is moved, not shrunk until nobody can read it. */
+/* On a narrow screen the chart scrolls instead of becoming illegible. */
 .chart { overflow: auto hidden; }
 .chart svg { min-width: 36rem; }
 .chart + .scroll { margin-top: 1rem; }

@@ -8,7 +8,7 @@ import type { ReportSources } from './build-report.ts';
 const start = Date.parse('2024-01-01T00:00:00Z');
 const now = Date.parse('2026-11-21T12:00:00Z');
 
-/** A run that is done and exact: so many days with so many events on each, one record an event, some faults planted. */
+/** Returns sources of an exact, finished run with this many days and names, one event per record, and some planted faults. */
 export function exactSources(size: { readonly days: number; readonly names: number }): ReportSources {
   const days = Array.from({ length: size.days }, (_, index) => countsOf(index, size.names));
   const names = [...new Set(days.flatMap((counts) => Object.keys(counts)))];
@@ -63,7 +63,7 @@ function totalOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
-/** Every name has a weight of its own, weekends are quiet. */
+/** Each name has another weight; weekends are quiet. */
 function countsOf(day: number, names: number): Record<string, number> {
   const isWeekend = day % 7 >= 5;
   const entries = Array.from({ length: names }, (_, index) => {

@@ -19,12 +19,12 @@ import { exactSources } from './report-sources.fixture.ts';
 const clock = { now: () => Date.parse('2026-11-21T12:00:00Z') };
 
 describe('the stage of the report', () => {
-  it('reports what the metadata store and staging hold, exact to the event that the target refused', async () => {
+  it('reports what the metadata store and staging contain, exact to the rejected event', async () => {
     await using test = await startReported();
     const { staging, leased, run, db } = test;
     const stage = createReportStage({ staging, clock });
     await stage(leased);
-    // Again, as after a crash.
+    // It may be repeated, as after a crash.
     await stage(leased);
     const report = JSON.parse(await textOf(staging, stagingKeys.report(run, 'json'))) as ReportResult;
     expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
@@ -44,7 +44,7 @@ describe('the stage of the report', () => {
   });
 
   it.each(['import_report_json_written', 'import_report_written'])(
-    'killed at %s and taken up again, it leaves the report behind that it would have at once',
+    'killed at %s and resumed, writes the same report as without the kill',
     async (place) => {
       await using test = await startReported();
       const { staging, leased, run } = test;
@@ -61,7 +61,7 @@ describe('the stage of the report', () => {
     },
   );
 
-  it('a difference between the store of rows and the files of rejected records is no exact report', async () => {
+  it('a difference between the rows and the files of rejected records prevents an exact report', async () => {
     await using test = await startReported();
     const { staging, leased, run } = test;
     await staging.remove(`${run}/rejected/`);
@@ -94,7 +94,7 @@ async function textOf(staging: Staging, key: string): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** A run in the hands of a worker, with everything that the stages before leave behind. */
+/** Creates a leased run with all results of the earlier stages. */
 async function startReported() {
   await using cleanup = new AsyncDisposableStack();
   const { db } = cleanup.use(await tempMetadata());

@@ -15,12 +15,12 @@ import { reportPage } from './report-page.ts';
 export interface ReportStageDeps {
   readonly staging: Staging;
   readonly clock: Clock;
-  /** The run with the progress of its stages as it is now; default: as the worker holds it. */
+  /** Returns the run with the present progress of its stages; by default the leased run. */
   readonly current?: (runId: string) => Promise<Run | undefined>;
   readonly failpoint?: Failpoint;
 }
 
-/** The last stage: report.json and report.html in staging. The same again replaces them. */
+/** Last stage: writes report.json and report.html to staging, replacing earlier ones. */
 export function createReportStage({ staging, clock, current, failpoint }: ReportStageDeps): RunStage {
   return async (leased) => {
     const startedAt = clock.now();
@@ -62,7 +62,7 @@ interface ReportDeps {
   readonly rows: Pick<LeasedRun, 'parts' | 'days'>;
 }
 
-/** The report of a run as far as it has come. */
+/** Builds the report of a run, finished or not. */
 export async function makeReport({ staging, clock, run, rows }: ReportDeps): Promise<ReportResult> {
   const [parts, days] = await Promise.all([rows.parts(), rows.days()]);
   const [check, verify] = await Promise.all([readCheck(staging, run.id), readVerify(staging, run.id)]);
@@ -82,7 +82,7 @@ async function readReplaced(staging: Staging, { totals }: Run): Promise<readonly
   );
 }
 
-/** Those are in the report of the run itself. */
+/** The cells are in the report of the replaced run itself. */
 function withoutCells(result: UndoResult): ReplacedRun['undo'] {
   const { cells: _, more_cells: __, ...undo } = result;
   return undo;

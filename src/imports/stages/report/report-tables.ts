@@ -5,10 +5,10 @@ import { bytesText } from './figures.ts';
 import { cut, html as markup, type Html } from '../../../base/html.ts';
 import type { DayLine, EventLine, PartLine, ReportResult } from './report.ts';
 
-/** Longer tables are folded. */
+/** Longer tables are collapsed. */
 const openRowsMax = 31;
 const partsShownMax = 1_000;
-/** Days in the page; all of them are in the JSON. */
+/** Days in the page; the JSON has all. */
 const daysShownMax = 4_000;
 
 export function dayTable({ days }: Pick<ReportResult, 'days'>): Html {
@@ -20,7 +20,7 @@ export function dayTable({ days }: Pick<ReportResult, 'days'>): Html {
 <td class="n">${found(line.verified)}</td></tr>`,
   );
   const left = days.length - shown.length;
-  const columns = ['Day', 'To load', 'Duplicates', 'Loaded', 'Refused by the target', 'Found in the store'];
+  const columns = ['Day', 'To load', 'Duplicates', 'Loaded', 'Rejected by the target', 'Found in the store'];
   return folded(`Events by day (${integer(days.length)})`, shown.length, table(columns, rows, notShown(left)));
 }
 
@@ -31,7 +31,7 @@ export function eventTable(events: readonly EventLine[]): Html {
 <td class="n">${integer(line.loaded)}</td><td class="n">${integer(line.rejected)}</td><td class="n">${found(line.verified)}</td></tr>`,
   );
   const names = events.reduce((total, line) => total + line.names, 0);
-  const columns = ['Event', 'To load', 'Loaded', 'Refused by the target', 'Found in the store'];
+  const columns = ['Event', 'To load', 'Loaded', 'Rejected by the target', 'Found in the store'];
   return folded(`Events by name (${integer(names)})`, events.length, table(columns, rows, ''));
 }
 
@@ -45,7 +45,7 @@ export function partTable({ list, more }: ReportResult['parts']): Html {
   const columns = ['Part', 'Records', 'Unreadable', 'Staged', 'SHA-256 of what was staged'];
   const all = list.length + more;
   const caption =
-    'The hash of a part in several files is that of their hashes, one a line; the report as JSON has each of them.';
+    'The hash of a part with several files is the hash of their hashes, one per line; the report as JSON has each of them.';
   return folded(
     `Parts of the source (${integer(all)})`,
     shown.length,
@@ -53,7 +53,7 @@ export function partTable({ list, more }: ReportResult['parts']): Html {
   );
 }
 
-/** One hash stays itself; of several, the hash of their hex forms, each with \n after it. */
+/** Returns the only hash, or the hash of several in hex, each followed by \n. */
 function hashOf({ sha256, complete }: PartLine): string {
   const [only] = sha256;
   if (only === undefined) return complete ? 'empty' : 'not staged';
@@ -89,7 +89,7 @@ function nameOf(line: EventLine): Html {
   return line.event === '' ? markup`${integer(line.names)} other names` : shownName(line.event);
 }
 
-/** Found where something was loaded and not the same. */
+/** Returns whether another number was found than loaded. */
 function isOff({ loaded, verified }: DayLine | EventLine): boolean {
   return verified !== null && verified !== loaded;
 }

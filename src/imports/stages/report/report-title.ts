@@ -3,7 +3,7 @@ import type { ReportResult } from './report.ts';
 
 type Titled = Pick<ReportResult, 'run' | 'options' | 'parts'>;
 
-/** `export.jsonl.gz (mixpanel) into https://eu.example.com`: what came from where, and where it went. */
+/** Returns source and target: `export.jsonl.gz (mixpanel) into https://eu.example.com`. */
 export function reportTitle(report: Titled): string {
   return `${sourceName(report)} (${report.options.format}) into ${targetName(report)}`;
 }
@@ -12,7 +12,7 @@ export function targetName({ run, options: { target } }: Pick<Titled, 'run' | 'o
   return target.kind === 'project' ? `project ${run.project_id} of this service` : (target.url ?? '');
 }
 
-/** The file, or the first of several; days and ranges of other sources with the name of the source. */
+/** Returns the file, or the first of several; for days and ranges of other sources preceded by the name of the source. */
 function sourceName({ run, parts }: Titled): string {
   const [first] = parts.list;
   if (first === undefined) return run.source;

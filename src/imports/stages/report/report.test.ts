@@ -14,7 +14,7 @@ function changed(change: (sources: ReportSources) => Partial<ReportSources>): Re
 }
 
 describe('the report of a run', () => {
-  it('is exact where every sum agrees and the store holds what was loaded', () => {
+  it('is exact if every sum agrees and the store has what was loaded', () => {
     const report = buildReport(small);
     expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
     expect(report.balance).toHaveLength(7);
@@ -58,23 +58,23 @@ describe('the report of a run', () => {
     expect(report.verdict).toBe('different');
   });
 
-  it('says of a cancelled load which days may be there without what persons learn of them', () => {
+  it('says for a cancelled load which days may be stored without updating persons', () => {
     const small = exactSources({ days: 4, names: 2 });
     const run: Run = { ...small.run, stage: 'load', state: 'cancelled' };
     const days = small.days.map((day, n) => (n < 2 ? Object.assign({}, day, { framesLoaded: 0, rejected: 0 }) : day));
     const [first, second, ...others] = days as [StoredDay, StoredDay, ...StoredDay[]];
-    const stays = 'The run was cancelled in the stage load; what was loaded until then stays.';
+    const remains = 'The run was cancelled in the stage load; what was loaded until then remains.';
     const summaryOf = (of: readonly StoredDay[]): string =>
       buildReport({ ...small, run, days: of, verify: undefined }).summary;
     const admitted = (day: StoredDay): StoredDay => ({ ...day, accepted: day.events });
-    expect(summaryOf([{ ...first, accepted: 0 }, { ...second, accepted: 1 }, ...others])).toBe(stays);
+    expect(summaryOf([{ ...first, accepted: 0 }, { ...second, accepted: 1 }, ...others])).toBe(remains);
     expect(summaryOf([admitted(first), { ...second, accepted: 0 }, ...others])).toBe(
-      `${stays} Events of 1 more day may be there, of which persons and groups have not learned yet; undo the run to take them back.`,
+      `${remains} Events of 1 more day may be stored although persons and groups are not updated yet; undo the run to delete them.`,
     );
-    expect(summaryOf([admitted(first), admitted(second), ...others])).toContain('Events of 2 more days may be there');
+    expect(summaryOf([admitted(first), admitted(second), ...others])).toContain('Events of 2 more days may be stored');
   });
 
-  it('says what is not done: a check only, an unfinished load, a store that nobody may read', () => {
+  it('says what is not done: a check only, an unfinished load, a store that cannot be read', () => {
     const { run, verify } = small;
     const options = { ...run.options, last: 'check' } as const;
     const unread =
@@ -86,7 +86,7 @@ describe('the report of a run', () => {
     const failed = { ...run, stage: 'load', state: 'failed', reason: 'the key is wrong; set another one.' } as const;
     expect(buildReport({ ...small, run: failed, verify: undefined })).toMatchObject({
       verdict: 'unfinished',
-      summary: 'The run has failed in the stage load: the key is wrong; set another one.',
+      summary: 'The run failed in the stage load: the key is wrong; set another one.',
     });
     const unverified = buildReport({ ...small, verify: unread });
     expect(unverified.verdict).toBe('unverified');
@@ -94,7 +94,7 @@ describe('the report of a run', () => {
     expect(unverified.summary).toContain('personal key');
   });
 
-  it('is incomplete where every sum agrees and the source says that something is missing', () => {
+  it('is incomplete if every sum agrees but the source says that something is missing', () => {
     const { check, run } = small;
     const detail = 'The export is incomplete: 2 visits lack 701 of their actions.';
     const note = {
@@ -117,7 +117,7 @@ describe('the report of a run', () => {
     expect([unfinished.verdict, unfinished.summary.startsWith(detail)]).toEqual(['unfinished', true]);
   });
 
-  it('says a sentence once: what its summary says is no problem or warning beside it, and why a run failed is its problem', () => {
+  it('contains each sentence once: the summary is not repeated as a problem or warning, and why a run failed is its problem', () => {
     const { check, run } = small;
     const missing = 'The export is incomplete: 2 visits lack 701 of their actions.';
     const many = '3 of 100 records were rejected by the check (3 %).';
@@ -154,7 +154,7 @@ describe('the report of a run', () => {
     expect([times(failed, many), failed.summary.includes('its problems say why')]).toEqual([1, true]);
   });
 
-  it('counts a record that the choice skipped under that once, and its reason with the events', () => {
+  it('counts a record that the choice skipped once, and its reason with the events', () => {
     const { check } = small;
     const chosen = { 'not in the sample': 7, 'before the time range': 2 };
     const totals = { ...check?.totals, skipped: { ...chosen, 'a deleted person': 1 }, left_out: chosen };
@@ -164,7 +164,7 @@ describe('the report of a run', () => {
       expect([line, page.split(line).length - 1]).toEqual([line, 1]);
   });
 
-  it('says how many events were there already, stored by others', () => {
+  it('says how many events had been stored by others', () => {
     const { verify } = small;
     const report = buildReport({ ...small, verify: verify && { ...verify, stored_by_others: 1234, other_times: 0 } });
     expect(report).toMatchObject({ verdict: 'exact', totals: { events: { stored_by_others: 1234 } } });
@@ -173,7 +173,7 @@ describe('the report of a run', () => {
     expect(reportPage(buildReport(small))).not.toContain('by others');
   });
 
-  it('is made of what there is when a run failed before its check', () => {
+  it('is built from what exists if a run failed before its check', () => {
     const report = buildReport({ ...small, days: [], check: undefined, verify: undefined });
     expect(report).toMatchObject({ verdict: 'unfinished', days: [], balance: [] });
     expect(report.totals.records.read).toBeGreaterThan(0);
@@ -252,12 +252,12 @@ describe('the page of a report', () => {
     );
     expect(page).toContain('&lt;script&gt;');
     expect(page).not.toMatch(/<script|<img|\u202e/i);
-    // Nothing but the page's own elements, and no attribute that another name could have opened.
+    // Only the page's own elements, and no attribute that a name could have opened.
     expect(page.match(/<style>/g)).toHaveLength(1);
     expect(tagsOf(page)).not.toContain('onerror');
   });
 
-  it('counts as rejected what the run does: records that nobody can read, and events that were refused', () => {
+  it('counts unreadable records and rejected events as rejected, like the run', () => {
     const report = buildReport(small);
     const { records, events } = report.totals;
     const totals = {
@@ -277,7 +277,7 @@ describe('the page of a report', () => {
     expect(page).toContain('cannot be undone from here');
   });
 
-  it('loads nothing from elsewhere and runs no script', () => {
+  it('loads nothing external and runs no script', () => {
     const page = reportPage(buildReport(small));
     expect(tagsOf(page)).not.toMatch(/\s(src|href|action|style)=|<(script|link|iframe|object|embed|base)\b|url\(/i);
     expect(page).toContain('content="default-src &#39;none&#39;;');
@@ -311,7 +311,7 @@ describe('bars of time', () => {
     expect(bins?.bins.reduce((total, bin) => total + bin.toLoad, 0)).toBe(events);
   });
 
-  it('59 events of 1970 and some of the far future are counted beside the chart, and do not squash a month', () => {
+  it('59 events of 1970 and some of the far future are outside the chart, and do not compress a month', () => {
     const day = (index: number): string => `2024-03-${String(index + 1).padStart(2, '0')}`;
     const rows = [
       { day: '1970-01-01', counts: [59] },
@@ -319,14 +319,14 @@ describe('bars of time', () => {
       { day: '2099-01-01', counts: [2] },
     ];
     const bins = timeBins({ cells: { events: ['seen'], rows }, days: [], made_at: '2024-06-01T00:00:00.000Z' });
-    expect(bins).toMatchObject({ unit: 'day', beside: 61 });
+    expect(bins).toMatchObject({ unit: 'day', outside: 61 });
     expect(bins?.bins).toHaveLength(31);
     const only = { events: ['seen'], rows: rows.slice(0, 1) };
-    expect(timeBins({ cells: only, days: [], made_at: '2024-06-01T00:00:00.000Z' })).toMatchObject({ beside: 0 });
+    expect(timeBins({ cells: only, days: [], made_at: '2024-06-01T00:00:00.000Z' })).toMatchObject({ outside: 0 });
   });
 });
 
-/** The tags of a page without what stands between them. */
+/** Returns the tags of a page without their contents. */
 function tagsOf(page: string): string {
   return (page.replace(/<style>[^]*?<\/style>/, '').match(/<[^>]*>/g) ?? []).join('\n');
 }

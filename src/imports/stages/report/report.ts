@@ -4,8 +4,8 @@ import type { StoredBy, UndoResult, VerifyDifference, VerifyResult } from '../..
 import type { Stage } from '../../run/run.ts';
 
 /**
- * What a run did, as `report.json` in staging: enough to check by hand that nothing is missing. Times are ISO 8601 UTC,
- * durations ms, speeds per second. Lists have limits; beside each is what is not in it.
+ * What a run did, as `report.json` in staging: enough to check by hand that nothing is missing. Times are ISO 8601 UTC, durations ms,
+ * speeds per second. Lists are limited and say how many entries they lack.
  */
 export interface ReportResult {
   readonly version: 1;
@@ -19,29 +19,29 @@ export interface ReportResult {
     readonly created_at: string;
     readonly started_at: string | null;
   };
-  /** Without credentials: those in the address of a target are left out. */
+  /** Without the credentials in a target's address. */
   readonly options: ImportRunRecord['options'];
   /**
    * - `exact`: every sum agrees, and the target's store holds exactly what was loaded.
-   * - `exact_by_id`: every sum agrees, and every event is stored with its id, time and name; properties were not compared, or
-   *   transformations may have changed them.
+   * - `exact_by_id`: every sum agrees, and every event is stored with its id, time and name; properties were not compared, or may have
+   *   been changed by transformations.
    * - `incomplete`: every sum agrees, but the source itself says that something is missing.
-   * - `unverified`: every sum agrees; nobody looked into the store, or nobody can.
-   * - `checked`: nothing was sent, and nothing was to be.
-   * - `unfinished`: loading is not done.
-   * - `different`: something does not add up; see `balance` and `differences`.
+   * - `unverified`: every sum agrees; the store was not, or cannot be, read.
+   * - `checked`: nothing was sent, as requested.
+   * - `unfinished`: the load is not done.
+   * - `different`: something does not agree; see `balance` and `differences`.
    */
   readonly verdict: 'exact' | 'exact_by_id' | 'incomplete' | 'unverified' | 'checked' | 'unfinished' | 'different';
-  /** The verdict in a sentence. */
+  /** The verdict in one sentence. */
   readonly summary: string;
   readonly totals: ReportTotals;
-  /** Each a sum from one place and the same from another. */
+  /** Sums that were counted in two places each. */
   readonly balance: readonly BalanceLine[];
   readonly stages: readonly StageLine[];
   readonly parts: { readonly list: readonly PartLine[]; readonly more: number };
   /** Every day that has events. */
   readonly days: readonly DayLine[];
-  /** The most frequent, then one `rest` of all others. */
+  /** The most frequent names, then one line for all others. */
   readonly events: readonly EventLine[];
   readonly cells: ReportCells;
   readonly errors: readonly ErrorGroup[];
@@ -49,11 +49,11 @@ export interface ReportResult {
   readonly warnings: readonly string[];
   readonly verify: { readonly verdict: VerifyResult['verdict'] | 'not done'; readonly detail: string };
   readonly differences: { readonly list: readonly VerifyDifference[]; readonly more: number };
-  /** Who had stored events of this run before: by run and by live capture. Null: not looked at. */
+  /** Where earlier copies of this run's events came from, by run and by live capture. `null` if the store was not read. */
   readonly stored_by: readonly StoredBy[] | null;
-  /** Runs that were taken back before this one loaded; absent: none. */
+  /** Runs that were undone before this one loaded. */
   readonly replaced?: readonly ReplacedRun[];
-  /** What the run loaded was taken back: all above is of the time before. */
+  /** The undo of this run; everything above is from before it. */
   readonly undo?: UndoResult;
 }
 
@@ -66,7 +66,7 @@ export interface ReportTotals {
     readonly skipped_by_reason: Readonly<Record<string, number>>;
   };
   readonly events: {
-    /** Of the records, before what was chosen. */
+    /** Events of the records, before the choice. */
     readonly read: number;
     readonly left_out: number;
     readonly left_out_by_reason: Readonly<Record<string, number>>;
@@ -74,24 +74,24 @@ export interface ReportTotals {
     readonly duplicates: number;
     readonly rejected: number;
     readonly loaded: number;
-    /** Null: not looked at. */
+    /** `null` if the store was not read. */
     readonly verified: number | null;
-    /** Of these: stored by another import or by live capture; null: not looked at. */
+    /** Of these, events stored by another import or by live capture; `null` if the store was not read. */
     readonly stored_by_others: number | null;
   };
-  /** Of the events without duplicates: those that tell only what a person (`$set`) or a group (`$groupidentify`) is like; reports of old versions lack it. */
+  /** Events without duplicates that only describe a person (`$set`) or a group (`$groupidentify`); reports of old versions lack it. */
   readonly profiles?: { readonly persons: number; readonly groups: number };
-  /** Of the source, before decompression where it says so; else of what was staged. */
+  /** Size at the source, before decompression, if it provides that; otherwise of what was staged. */
   readonly source_bytes: number;
 }
 
-/** A run that this one has taken the place of. */
+/** A run that this one replaced. */
 export interface ReplacedRun {
   readonly run: string;
-  /** Null: its report is gone. */
+  /** `null` if its report is removed. */
   readonly source: string | null;
   readonly created_at: string | null;
-  /** What taking it back came to; null: it is not done. */
+  /** The result of its undo; `null` until that is done. */
   readonly undo: Omit<UndoResult, 'cells' | 'more_cells'> | null;
 }
 
@@ -107,7 +107,7 @@ export interface StageLine {
   readonly stage: Stage;
   readonly started_at: string | null;
   readonly finished_at: string | null;
-  /** Null: not begun. Pauses count. */
+  /** `null` if not begun. Includes pauses. */
   readonly duration_ms: number | null;
   readonly done: number;
   readonly bytes: number;
@@ -117,12 +117,12 @@ export interface StageLine {
 
 export interface PartLine {
   readonly key: string;
-  /** What the source says about its content: ETag, size and time. */
+  /** What the source provides about its content: ETag, size and time. */
   readonly identity: string | null;
   readonly records: number;
   readonly faults: number;
   readonly raw_bytes: number;
-  /** Of its staged files, in order. */
+  /** Checksums of its staged files, in order. */
   readonly sha256: readonly string[];
   readonly complete: boolean;
 }
@@ -133,16 +133,16 @@ export interface DayLine {
   readonly to_load: number;
   readonly duplicates: number;
   readonly loaded: number;
-  /** Refused by the target. */
+  /** Rejected by the target. */
   readonly rejected: number;
-  /** Found in the target's store; null: not looked at. */
+  /** Found in the target's store; `null` if it was not read. */
   readonly verified: number | null;
 }
 
 export interface EventLine {
   /** Empty for the rest. */
   readonly event: string;
-  /** How many names are in this line: 1, or those of the rest. */
+  /** Number of names in this line: 1, or those of the rest. */
   readonly names: number;
   readonly to_load: number;
   readonly loaded: number;
@@ -151,8 +151,8 @@ export interface EventLine {
 }
 
 /**
- * Day × event. `rows[i].counts[j]` belongs to `events[j]`; the last column is the rest. A number where what was to be loaded,
- * what was loaded and what was found are the same; else these three (null: not looked at).
+ * Day × event. `rows[i].counts[j]` belongs to `events[j]`; the last column is the rest. A single number if the counts to load, loaded and
+ * found are equal; otherwise all three (`null` if the store was not read).
  */
 export interface ReportCells {
   readonly events: readonly string[];

@@ -5,7 +5,7 @@ import type { ReportResult } from './report.ts';
 
 const rowsShownMax = 50;
 
-/** Who had stored events of the run before it did. */
+/** Renders where earlier copies of the run's events came from. */
 export function storedBySection({ stored_by: storedBy }: Pick<ReportResult, 'stored_by'>): Html {
   if (storedBy === null || storedBy === undefined || storedBy.length === 0) return nothing;
   const rows = storedBy.slice(0, rowsShownMax).map(({ run, source, created_at: begun, events }) => {
@@ -14,7 +14,7 @@ export function storedBySection({ stored_by: storedBy }: Pick<ReportResult, 'sto
 <td class="n">${integer(events)}</td></tr>`;
   });
   return markup`<section><h2>Stored before</h2><div class="scroll"><table>
-<caption>Events of this run that others had stored; they stay as those stored them.</caption>
+<caption>Events of this run that others had stored first; those remain.</caption>
 <thead><tr><th scope="col">By</th><th scope="col">Begun</th><th class="n" scope="col">Events</th></tr></thead>
 <tbody>${rows}</tbody></table></div></section>`;
 }

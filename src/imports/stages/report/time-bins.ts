@@ -1,28 +1,28 @@
 import { dayMs } from '../../../base/time.ts';
 import type { ReportCell, ReportResult } from './report.ts';
 
-/** More bars than this are too thin to see. */
+/** More bars would be too thin to see. */
 const binsMax = 160;
-/** Names with a colour of their own; what is left shares one. */
+/** Names with their own colour; the others share one. */
 export const seriesMax = 5;
 
 export interface TimeBin {
   /** `2024-03-01`, `week of 2024-02-26`, `2024-03`, `2024`. */
   readonly label: string;
-  /** To be loaded, by series; the last is everything else. */
+  /** Events to load by series; the last entry is everything else. */
   readonly counts: readonly number[];
   readonly toLoad: number;
-  /** In the store, or where nobody looked, acknowledged by the target. */
+  /** Events in the store, or acknowledged by the target if the store was not read. */
   readonly stored: number;
 }
 
 export interface TimeBins {
   readonly unit: 'day' | 'week' | 'month' | 'year';
-  /** Without gaps: a day without events is a bin, too. */
+  /** Without gaps: days without events are bins too. */
   readonly bins: readonly TimeBin[];
   readonly series: readonly string[];
-  /** Events to be loaded that lie before 2000 or in the future, where others do not: they would squash those. */
-  readonly beside: number;
+  /** Events to load before 2000 or in the future, if others are not: they would compress the chart. */
+  readonly outside: number;
 }
 
 interface Unit {
@@ -57,25 +57,25 @@ const years: Unit = {
 type Charted = Pick<ReportResult, 'cells' | 'days' | 'made_at'>;
 type Rows = ReportResult['cells']['rows'];
 
-function usualDays(rows: Rows, madeAt: string): { readonly rows: Rows; readonly beside: number } {
+function usualDays(rows: Rows, madeAt: string): { readonly rows: Rows; readonly outside: number } {
   const tomorrow = isoDay(after(new Date(madeAt), 1));
   const isUsual = ({ day }: Rows[number]): boolean => day >= '2000-01-01' && day <= tomorrow;
   const usual = rows.filter(isUsual);
-  if (usual.length === 0) return { rows, beside: 0 };
+  if (usual.length === 0) return { rows, outside: 0 };
   const others = rows.filter((row) => !isUsual(row)).flatMap(({ counts }) => counts);
-  return { rows: usual, beside: others.reduce<number>((sum, cell) => sum + toLoadOf(cell), 0) };
+  return { rows: usual, outside: others.reduce<number>((sum, cell) => sum + toLoadOf(cell), 0) };
 }
 
-/** The days of a report as so many bars as can be seen. Undefined: it has no events. */
+/** Divides the days of a report into visible bars. Returns `undefined` for a report without events. */
 export function timeBins({ cells, days, made_at: madeAt }: Charted): TimeBins | undefined {
-  const { rows, beside } = usualDays(cells.rows, madeAt);
+  const { rows, outside } = usualDays(cells.rows, madeAt);
   const first = rows[0];
   const last = rows.at(-1);
   if (first === undefined || last === undefined) return undefined;
   const from = dateOf(first.day);
   const to = dateOf(last.day);
   const unit = units.find((each) => startsOf(each, from, to).length <= binsMax) ?? years;
-  // Years are never too many where times are right; where they are not, the first ones are shown.
+  // Years are few if times are right; otherwise the first ones are shown.
   const starts = startsOf(unit, from, to).slice(0, binsMax);
   const series = cells.events.slice(0, seriesMax);
   const hasRest = rows.some(({ counts }) => counts.slice(series.length).some((cell) => toLoadOf(cell) > 0));
@@ -95,14 +95,14 @@ export function timeBins({ cells, days, made_at: madeAt }: Charted): TimeBins | 
     const { counts, stored } = byStart.get(start.getTime()) ?? { counts: zeros(width), stored: 0 };
     return { label: unit.label(start), counts, toLoad: counts.reduce((total, count) => total + count, 0), stored };
   });
-  return { unit: unit.unit, bins, series: hasRest ? [...series, ''] : series, beside };
+  return { unit: unit.unit, bins, series: hasRest ? [...series, ''] : series, outside };
 }
 
 export function toLoadOf(cell: ReportCell): number {
   return typeof cell === 'number' ? cell : cell[0];
 }
 
-/** At most one more than can be shown: times that are wrong may span thousands of years. */
+/** Returns at most one more than can be shown, because wrong times may span thousands of years. */
 function startsOf(unit: Unit, from: Date, to: Date): Date[] {
   const starts: Date[] = [];
   for (let start = unit.startOf(from); start <= to && starts.length <= binsMax; start = unit.next(start)) {
@@ -123,7 +123,7 @@ function after(day: Date, days: number): Date {
   return new Date(day.getTime() + days * dayMs);
 }
 
-/** Not Date.UTC: that takes the years 0 to 99 for those of the last century. */
+/** Unlike Date.UTC, does not map the years 0 to 99 to the last century. */
 function utc(year: number, month: number): Date {
   const date = new Date(0);
   date.setUTCFullYear(year, month, 1);

@@ -32,11 +32,11 @@ export interface Stored {
 }
 
 const idsPerPage = 10_000;
-/** Ids of a dry run that are looked up one by one. */
+/** Maximum number of ids that a dry run looks up. */
 const idsLookedUpMax = 200_000;
 const idsPerQuery = 500;
 
-/** What taking back the run would do. Changes nothing. Errors: StoreUnavailableError. */
+/** Returns what undoing the run would do. Changes nothing. Throws StoreUnavailableError. */
 export async function planUndo(deps: PlanDeps, run: Run): Promise<UndoPlan> {
   const ids = new Set<string>();
   const sink: ConcernedSink = {
@@ -53,7 +53,7 @@ export async function planUndo(deps: PlanDeps, run: Run): Promise<UndoPlan> {
   return { ...plan, distinct_ids: await countRunDistinctIds(deps.store, of), persons: null };
 }
 
-/** What the store holds of the run, month by month; an id comes once for each of its months, so it is not counted here. */
+/** Reads what the store has of the run, month by month. An id occurs once per month, so ids are not counted here. */
 export async function readStored(
   { db, store }: PlanDeps,
   { projectId, ...run }: Run,

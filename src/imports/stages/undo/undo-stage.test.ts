@@ -59,7 +59,7 @@ async function addProject(): Promise<number> {
   return (await createProject(bench.db, { organizationId: organization_id, name: 'other' }, receivedAt)).id;
 }
 
-/** A run that has ended, as far as undo looks at it. */
+/** Creates a run that has ended, as far as undo is concerned. */
 async function endedRun(projectId: number, id: string): Promise<Run> {
   const run = await createRun(bench.db, newRun({ id, projectId }));
   await bench.db.updateTable('import_runs').set({ state: 'completed', stage: 'report' }).where('id', '=', id).execute();
@@ -71,7 +71,7 @@ interface UndoOptions {
   readonly log?: Log;
 }
 
-/** Undoes a run with a real worker; `failpoint` as the stage calls it. */
+/** Undoes a run with a real worker; the stage calls `failpoint`. */
 async function undo(
   id: string,
   failpoint: (name: string) => void = () => undefined,
@@ -148,7 +148,7 @@ describe('undo of an import run', () => {
     bench.setFailpoint((name) => {
       if (name.startsWith('rebuild_')) failOnce(name);
     });
-    // The worker gives up after five faults in a row.
+    // The worker stops retrying after five faults in a row.
     let faults = 0;
     const result = await undo('run-b', (name) => {
       if (faults++ < 40 && seen.size < 6) failOnce(name);
@@ -168,7 +168,7 @@ describe('undo of an import run', () => {
     expect(plan.persons).toBeGreaterThan(0);
   });
 
-  it('persons go whom only the run knew, and merges that only it made; those that others made stay', async () => {
+  it('persons that only the run created disappear, and so do merges that only it caused; others remain', async () => {
     const { projectId } = bench;
     const event = (n: number, name: string, id: string, properties: object = {}): MadeEvent => ({
       event: name,
@@ -190,7 +190,7 @@ describe('undo of an import run', () => {
       event(6, '$merge_dangerously', 'c', { alias: 'd', ...run }),
       event(7, '$identify', 'e', { $anon_distinct_id: 'f', ...run }),
     ]);
-    // Refused, because the run has made somebody of f.
+    // Refused, because the run has identified f.
     await send('live', projectId, [event(8, '$identify', 'g', { $anon_distinct_id: 'f' })]);
     expect((await bench.person('b'))?.distinct_ids).toEqual(['a', 'b']);
     expect((await bench.person('g'))?.distinct_ids).toEqual(['g']);
@@ -203,16 +203,16 @@ describe('undo of an import run', () => {
     expect(await bench.person('only-here')).toBeUndefined();
     expect(await bench.person('e')).toBeUndefined();
     expect((await bench.person('g'))?.distinct_ids).toEqual(['f', 'g']);
-    // What comes afterwards finds the persons as they are now.
+    // Later events find the persons as they are now.
     await send('live', projectId, [event(10, 'seen', 'b', { $set: { later: true } })]);
     expect(await bench.person('b')).toMatchObject({ properties: { later: true } });
   });
 
-  it('a device stays with its first user by time, in whatever order the source of another run had them', async () => {
+  it('a device stays with its first user by time, whatever order the source of another run had', async () => {
     const { projectId } = bench;
     await endedRun(projectId, 'run-a');
     await rememberReportedLoad(bench.db, 'run-a', { first: '2024-03-05', last: '2024-03-05' });
-    // As they lie there when the table of a run is attached: `received_at` is the place in the source.
+    // Rows of an attached table: `received_at` is the position in the source.
     const rows = new EventRowWriter();
     for (const [place, user, hour] of [
       [0, 'later', 11],
@@ -240,7 +240,7 @@ describe('undo of an import run', () => {
     expect((await bench.person('d'))?.distinct_ids).toEqual(['d', 'first']);
   });
 
-  it('a delete that the store cannot end is a wait with its reason, in run and log, and months that are done are counted', async () => {
+  it('a delete that the store cannot finish is a wait with its reason, in run and log, and finished months are counted', async () => {
     const { projectId, db } = bench;
     const events = ['2024-03-05', '2024-04-05'].map((day, at): MadeEvent => {
       const uuid = `00000000-0000-4000-8000-00000000000${at}`;
@@ -249,12 +249,12 @@ describe('undo of an import run', () => {
     });
     await send('historical', projectId, events);
     await endedRun(projectId, 'run-b');
-    const reason = 'shard 2 has not deleted the events on every replica: ch4:8123 does not answer';
+    const reason = 'shard 2 has not deleted the events on every replica: ch4:8123 does not respond';
     const release = Promise.withResolvers<void>();
     const store: EventStore = {
       ...chdb.store,
       async deleteRun(rows, watch) {
-        // As a replica that is read from and is through with one month.
+        // Like a replica that has finished one month.
         await chdb.store.deleteRun({ ...rows, to: '2024-03-31' });
         watch?.onWait?.(reason);
         await release.promise;
@@ -277,7 +277,7 @@ describe('undo of an import run', () => {
     expect(lines.filter((line) => line['msg'] === 'import: run waits')).toMatchObject([{ run: 'run-b', reason }]);
   });
 
-  it('a run that was to load again and failed on the way is an exception of the report, never passed over', async () => {
+  it('a run that was queued to load again and failed is reported as an exception, never ignored', async () => {
     const { projectId, db } = bench;
     await send('historical', projectId, madeEvents(7, 50, { runId: 'run-b' }));
     await endedRun(projectId, 'run-b');
@@ -307,7 +307,7 @@ describe('undo of an import run', () => {
     });
   });
 
-  it('the same events can be imported again, under another run', async () => {
+  it('the same events can be imported again by another run', async () => {
     const { projectId } = bench;
     const events = madeEvents(7, 300, { runId: 'run-b' });
     await send('historical', projectId, events);

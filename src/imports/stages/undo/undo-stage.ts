@@ -52,7 +52,7 @@ interface Undo extends UndoStageDeps {
 interface UndoDetail {
   readonly plan: UndoPlan;
   readonly cells: readonly RunCell[];
-  /** Runs requested to load again; `undefined` if that has not happened yet. */
+  /** Runs queued to load again; `undefined` until they are. */
   readonly loadedAgain?: readonly string[];
 }
 
@@ -84,12 +84,12 @@ export function createUndoStage(deps: UndoStageDeps): RunStage {
 
 async function undoRows(undo: Undo): Promise<void> {
   const { failpoint, leased } = undo;
-  const detail = await recorded(undo);
+  const detail = await recordDetail(undo);
   failpoint('undo_recorded');
   await deleteRows(undo, detail);
   failpoint('undo_deleted');
   const loadedAgain = await loadOthersAgain(undo, detail);
-  failpoint('undo_others_told');
+  failpoint('undo_others_requested');
   await waitForLoads(undo, loadedAgain);
   const rebuild = await waitForRebuild(undo, detail);
   failpoint('undo_rebuilt');
@@ -100,7 +100,7 @@ async function undoRows(undo: Undo): Promise<void> {
   await leased.flush();
 }
 
-async function recorded(undo: Undo): Promise<UndoDetail> {
+async function recordDetail(undo: Undo): Promise<UndoDetail> {
   const { db, leased, clock } = undo;
   const { id, projectId } = leased.run;
   const known = detailOf(await findRebuild(db, id));
@@ -117,7 +117,7 @@ async function recorded(undo: Undo): Promise<UndoDetail> {
 }
 
 function detailOf(rebuild: Rebuild | undefined): UndoDetail | undefined {
-  // Written by `recorded`; null if it was interrupted.
+  // Written by `recordDetail`; null if it was interrupted.
   return (rebuild?.detail as UndoDetail | null | undefined) ?? undefined;
 }
 
@@ -166,7 +166,7 @@ async function deleteRows(undo: Undo, detail: UndoDetail): Promise<void> {
   }
 }
 
-/** Shows how far the delete has come, and what it waits for. */
+/** Deletes rows, and shows the progress and what the delete waits for. */
 async function deleteShown(undo: Undo, detail: UndoDetail, rows: RunDays): Promise<void> {
   const { store, leased, countMs } = undo;
   let waits: Waiting | undefined;
@@ -176,13 +176,13 @@ async function deleteShown(undo: Undo, detail: UndoDetail, rows: RunDays): Promi
   };
   const count = async (): Promise<void> => {
     await showRowsLeft(undo, detail);
-    // Progress ends the sentence, and what it says still holds.
+    // Progress clears the reason, which still applies.
     if (waits !== undefined) leased.waiting(waits);
   };
   const over = new AbortController();
   const counting = repeat(countMs, count, {
     signal: AbortSignal.any([over.signal, leased.signal]),
-    onTrouble: () => onWait('the event store is too busy to say how much of the run is left'),
+    onTrouble: () => onWait('the event store is too busy to count the remaining rows of the run'),
   });
   try {
     await store.deleteRun(rows, { signal: leased.signal, onWait });
@@ -206,11 +206,11 @@ function monthsOf({ cells }: UndoDetail): number {
   return new Set(cells.map(({ day }) => day.slice(0, 7))).size;
 }
 
-/** Of the column in the table. */
+/** Limits of the table's column. */
 const firstDay = '1900-01-01';
 const lastDay = '2299-12-31';
 
-/** `months`: in how many of them there are any. */
+/** Counts remaining rows, and the months that have any. */
 async function rowsLeft({ store, leased }: Undo): Promise<{ readonly rows: number; readonly months: number }> {
   const { id: runId, projectId } = leased.run;
   const counts: number[] = [];
@@ -311,9 +311,9 @@ async function reconcile(undo: Undo, detail: UndoDetail, { counts }: Rebuild): P
   };
 }
 
-/** Runs requested to load again that were paused or failed before they had done so. */
-async function incompleteExceptions({ db }: Undo, told: readonly string[]): Promise<string[]> {
-  const runs = await Promise.all(told.map((id) => getRun(db, id)));
+/** Describes runs that were paused or failed before they had loaded again. */
+async function incompleteExceptions({ db }: Undo, requested: readonly string[]): Promise<string[]> {
+  const runs = await Promise.all(requested.map((id) => getRun(db, id)));
   return runs.flatMap((run) => (run === undefined || run.state === 'completed' ? [] : [incompleteException(run)]));
 }
 
@@ -331,7 +331,7 @@ function show({ leased }: Undo, shown: Shown): void {
   leased.progress({ stage: 'undo', bytes: 0, rate: 0, ...shown });
 }
 
-/** What is left then are persons. In the end events count, as reads showed them: a row may have been hidden by another of the run. */
+/** Shows progress after the delete, when persons are left. In the end events count, as reads showed them: a row may be hidden by another row of the run. */
 function showDeleted(undo: Undo, detail: UndoDetail, personsLeft: number, finishedAt?: number): void {
   const { rows, events } = detail.plan;
   const months = monthsOf(detail);
@@ -340,7 +340,7 @@ function showDeleted(undo: Undo, detail: UndoDetail, personsLeft: number, finish
   else show(undo, { done: events, total: events, finishedAt, ...parts });
 }
 
-/** `undo.json`, and the run's report with what was taken back; the report that was made before stays as it was otherwise. */
+/** Writes `undo.json`, and adds the result to the run's report, which is otherwise unchanged. */
 async function writeUndo(
   { staging, clock, db }: Pick<UndoStageDeps, 'staging' | 'clock' | 'db'>,
   { run }: Pick<LeasedRun, 'run'>,

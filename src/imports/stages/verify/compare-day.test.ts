@@ -33,7 +33,7 @@ function readerOf(events: readonly TestEvent[]): TargetReader & { reads: number 
   return reader;
 }
 
-describe('comparing a day to the record', () => {
+describe('comparing a day event by event', () => {
   it.each([1000, 97, 10])('finds the same with at most %i records in memory', async (identitiesMax) => {
     await using temp = await tempStaging();
     const events = eventsOf('run-1', day, 300);

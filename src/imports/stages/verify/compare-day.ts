@@ -11,28 +11,28 @@ import { isObject } from '../../../base/json.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 
 export interface CompareDay {
-  /** Has the table of the run. */
+  /** Has the run's table. */
   readonly store: StoreReader;
   readonly reader: TargetReader;
   readonly run: RunRef;
   readonly day: string;
   /** Names of the events to compare. */
   readonly events: readonly string[];
-  /** How many of them there should be: decides how often both sides are read. */
+  /** Expected number of these events; decides how often both sides are read. */
   readonly expected: number;
-  /** Keys (`expectedKey`) of events that need not be there. */
+  /** Keys (`expectedKey`) of events that need not be stored. */
   readonly refused: ReadonlySet<string>;
-  /** Transformations may have changed what events say; then other properties are counted, and are no fault. */
+  /** Transformations may have changed properties; then different ones are counted and are no fault. */
   readonly mayBeTransformed: boolean;
   readonly differences: Differences;
   readonly signal: AbortSignal;
   /** How properties are compared. */
   readonly contents: ContentKind;
-  /** Tests make it small. */
+  /** Smaller in tests. */
   readonly identitiesMax?: number;
 }
 
-/** Identities that are held in memory at once. */
+/** Maximum number of identities in memory. */
 const identitiesMaxDefault = 250_000;
 const identitiesPerPage = 10_000;
 
@@ -42,19 +42,19 @@ interface Expected {
 }
 
 export interface FoundOnDay {
-  /** By event name, whoever stored them. */
+  /** Events by name, regardless of which import or live capture stored them. */
   readonly counts: Map<string, number>;
-  /** Of these: stored by another import, by its run; by live capture under an empty name. */
+  /** Of these, events stored by another import, by its run; by live capture under an empty name. */
   readonly byOthers: Map<string, number>;
-  /** Of those by others: with other properties than this run has for them. */
+  /** Of `byOthers`, events with other properties than in this run. */
   otherProperties: number;
-  /** Of those of this run: with properties that transformations may have changed. */
+  /** Of this run's own, events with properties that transformations may have changed. */
   transformed: number;
 }
 
 /**
- * Compares a day event by event. Returns how many of each name are stored as expected. Large days are read several times, each
- * time for another share of the uuids.
+ * Compares a day event by event. Returns how many of each name are stored as expected. Large days are read several times, for another
+ * share of the uuids each time.
  */
 export async function compareDay(options: CompareDay): Promise<FoundOnDay> {
   const parts = Math.max(1, Math.ceil(options.expected / (options.identitiesMax ?? identitiesMaxDefault)));
@@ -122,7 +122,7 @@ async function comparePart(options: CompareDay, inPart: InPart, found: FoundOnDa
   await compareContents(options, suspects, count);
 }
 
-/** One that may be an expected event under another name or id waits until all of the others are known. */
+/** Keeps an event that may be an expected one with another name or id until all others are known. */
 function keepStray(options: CompareDay, strays: StoredEvent[], stray: StoredEvent, known: boolean): void {
   if (known) strays.push(stray);
   else options.differences.add(unexpected(options.day, stray));
@@ -162,7 +162,7 @@ async function* storedEvents(options: CompareDay, inPart: InPart): AsyncGenerato
 }
 
 interface CompareContents {
-  /** Has the table of the run. */
+  /** Has the run's table. */
   readonly store: StoreReader;
   readonly reader: TargetReader;
   readonly run: RunRef;
@@ -171,12 +171,12 @@ interface CompareContents {
   readonly signal: AbortSignal;
 }
 
-/** Events whose properties are asked for at once. */
-const askedMax = 50;
+/** Maximum number of events whose properties are read at a time. */
+const batchMax = 50;
 
 /**
- * Reads the properties of events whose checksum of contents differs, and compares what they say. `onSame` gets the name of
- * an event that says the same in another spelling.
+ * Reads the properties of events whose checksum of contents differs, and compares their values. `onSame` receives the name of an event
+ * whose properties differ only in spelling.
  */
 async function compareContents(
   options: CompareContents,
@@ -184,8 +184,8 @@ async function compareContents(
   onSame: (event: string) => void,
 ): Promise<void> {
   for (const [event, same] of Map.groupBy(suspects, (identity) => identity.event)) {
-    for (let at = 0; at < same.length; at += askedMax) {
-      await compareSome(options, event, same.slice(at, at + askedMax), onSame);
+    for (let at = 0; at < same.length; at += batchMax) {
+      await compareSome(options, event, same.slice(at, at + batchMax), onSame);
     }
   }
 }
@@ -193,14 +193,14 @@ async function compareContents(
 async function compareSome(
   { store, reader, run, day, differences, signal }: CompareContents,
   event: string,
-  asked: readonly ExpectedIdentity[],
+  batch: readonly ExpectedIdentity[],
   onSame: (event: string) => void,
 ): Promise<void> {
-  const uuids = asked.map(({ uuid }) => uuid);
+  const uuids = batch.map(({ uuid }) => uuid);
   const rows = await readStore(() => runTableProperties(store, run, { day, event, uuids }));
   const expected = new Map(rows.map(({ uuid, distinctId, properties }) => [`${uuid} ${distinctId}`, properties]));
   const stored = await reader.dayProperties?.(day, event, uuids, signal);
-  for (const identity of asked) {
+  for (const identity of batch) {
     const key = `${identity.uuid} ${identity.distinctId}`;
     const [own, text] = [expected.get(key) ?? '{}', stored?.get(key)];
     const changes =
@@ -216,18 +216,18 @@ const changesMax = 5;
 const valueCharsMax = 120;
 
 /**
- * Where two texts of properties differ, one phrase each; none: they say the same, in whatever order and spelling. Values are
+ * Returns where two texts of properties differ, one phrase each; empty if they have the same meaning in any order and spelling. Values are
  * named by their path: `order.items[3].price`.
  */
 function propertyChanges(expected: string, stored: string): readonly string[] {
   const changes: string[] = [];
-  let there: unknown;
+  let found: unknown;
   try {
-    there = parseExactValues(stored);
+    found = parseExactValues(stored);
   } catch {
     return ['properties that are JSON, stored is something else'];
   }
-  compare('', parseExactValues(expected), there, changes);
+  compare('', parseExactValues(expected), found, changes);
   if (changes.length <= changesMax) return changes;
   return [...changes.slice(0, changesMax), `${changes.length - changesMax} more values`];
 }

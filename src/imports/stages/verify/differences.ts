@@ -7,20 +7,20 @@ export interface StoredEvent extends StoredIdentity {
   readonly event: string;
 }
 
-/** Differences, the first of them kept, all of them counted. Those that are no fault (`earlier`) are kept where there is room. */
+/** Collects differences: keeps the first ones and counts all. Those that are no fault (`earlier`) are kept if there is room. */
 export interface Differences {
   add(difference: VerifyDifference): void;
-  /** Takes over what another one collected. */
+  /** Adds the differences of another collection. */
   merge(other: Differences): void;
   readonly kept: () => readonly VerifyDifference[];
   readonly faults: () => number;
-  /** Stored before by somebody else, with another time. */
+  /** Counts events that were stored first elsewhere, with another time. */
   readonly earlier: () => number;
-  /** How many of one name and kind. */
+  /** Counts differences of one name and kind. */
   readonly of: (event: string, kind: VerifyDifference['kind']) => number;
-  /** Whether events are not there. */
+  /** Returns whether events are missing. */
   readonly areMissing: () => boolean;
-  /** Names of the events with a fault. */
+  /** Returns the names of events with a fault. */
   readonly events: () => ReadonlySet<string>;
 }
 
@@ -71,7 +71,7 @@ export function changed(day: string, expected: ExpectedIdentity, stored: StoredE
   return { kind: 'changed', day, event, uuid, distinct_id: distinctId, detail: changeOf(expected, stored) };
 }
 
-/** `changes`: what is stored otherwise, one phrase each. */
+/** `changes` describes each difference in a phrase. */
 export function altered(
   day: string,
   { event, uuid, distinctId }: ExpectedIdentity,
@@ -81,7 +81,7 @@ export function altered(
   return { kind: 'changed', day, event, uuid, distinct_id: distinctId, detail };
 }
 
-/** The store keeps what came first. */
+/** The store keeps the event that came first. */
 export function earlier(day: string, expected: ExpectedIdentity, stored: StoredEvent): VerifyDifference {
   const { event, uuid, distinctId } = expected;
   const by = stored.runId === '' ? 'outside of imports' : `by the import run ${stored.runId}`;

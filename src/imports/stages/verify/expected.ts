@@ -17,7 +17,7 @@ import type { StoredCount } from '../../target.ts';
 
 const decompress = promisify(zstdDecompress);
 
-/** An event of the run, as the store should have it. */
+/** An event of the run as it should be stored. */
 export interface ExpectedIdentity {
   readonly event: string;
   readonly uuid: string;
@@ -26,22 +26,22 @@ export interface ExpectedIdentity {
   readonly timestamp: bigint;
 }
 
-/** With what it adds to the checksum of contents. */
+/** An expected event with its contribution to the checksum of contents. */
 export interface ExpectedEvent extends ExpectedIdentity {
   readonly content: string;
 }
 
 const propertiesStart = ',"properties":{';
 
-/** An event as the load sent it. */
+/** Parses an event in the form in which the load sent it. */
 function sentEvent(text: string, run: string, contents: ContentKind): ExpectedEvent {
-  // What the load wrote: an object with these four texts.
+  // The load wrote it: an object with these four texts.
   const { event, uuid, distinct_id: id, timestamp } = JSON.parse(text) as Readonly<Record<string, unknown>>;
   const micros = parseMicros(String(timestamp));
   if (micros === undefined) throw new Error(`expected the time of a sent event as ISO 8601, got: ${String(timestamp)}`);
   const identity = { event: String(event), uuid: String(uuid), distinctId: String(id), timestamp: micros };
   const sum = createContentChecksum(contents);
-  // Properties come last; quotes within a text are escaped, so that nothing else looks like their name.
+  // Properties come last; quotes within a text are escaped, so nothing else looks like their name.
   const properties = text.slice(text.indexOf(propertiesStart) + propertiesStart.length - 1, -1);
   sum.add({ ...identity, micros }, withoutRunMark(properties, run));
   return { ...identity, content: sum.digits() };
@@ -51,7 +51,7 @@ export function expectedKey({ event, uuid, distinctId }: Omit<ExpectedIdentity, 
   return JSON.stringify([uuid, event, distinctId]);
 }
 
-/** Events of a day that the target refused while loading. */
+/** Reads the events of a day that the target rejected during the load. */
 export async function refusedAtLoad(
   staging: Staging,
   run: string,
@@ -63,14 +63,14 @@ export async function refusedAtLoad(
     const chunks: Buffer[] = [];
     for await (const chunk of staging.read(key)) chunks.push(chunk);
     const text = (await decompress(Buffer.concat(chunks))).toString('utf8').trimEnd();
-    // What the load wrote, a line per event.
+    // The load wrote one line per event.
     const records = text.split('\n').map((line) => JSON.parse(line) as RejectedRecord);
     refused.push(...records.map(({ original }) => sentEvent(original, run, contents)));
   }
   return refused;
 }
 
-/** Count and checksum by event name, of what the target took. */
+/** Returns count and checksums by event name of what the target accepted. */
 export function expectedCounts(
   day: Pick<StoredDay, 'expected'>,
   refused: readonly ExpectedEvent[],
@@ -88,14 +88,14 @@ export function expectedCounts(
   );
 }
 
-/** Of which kind the checksum of contents is that the check wrote. */
+/** Returns the kind of the content checksum that the check wrote. */
 export function expectedContents(day: Pick<StoredDay, 'expected'>): ContentKind {
   const content = stagedCounts(day).find(([, each]) => each.content !== undefined)?.[1].content;
   return content === undefined ? 'crc32' : contentKindOf(content);
 }
 
 function stagedCounts({ expected }: Pick<StoredDay, 'expected'>): [event: string, count: StoredCount][] {
-  // What the check stored.
+  // The check wrote it.
   return Object.entries(JSON.parse(expected === '' ? '{}' : expected) as Record<string, StoredCount>);
 }
 
@@ -106,7 +106,7 @@ function checksumOf(identities: readonly ExpectedIdentity[]): string {
   return checksum.digits();
 }
 
-/** Names of which count or a checksum differ, in both directions; contents where both sides know them. */
+/** Returns names whose count or checksums differ, in both directions; contents only if both sides have them. */
 export function differingEvents(
   expected: ReadonlyMap<string, StoredCount>,
   stored: ReadonlyMap<string, StoredCount>,
@@ -118,7 +118,7 @@ export function differingEvents(
   });
 }
 
-/** Whether every event is there with its id, name and time, whatever else it says. */
+/** Returns whether every event is stored with its id, name and time, regardless of its properties. */
 export function haveSameIdentities(
   expected: ReadonlyMap<string, StoredCount>,
   stored: ReadonlyMap<string, StoredCount>,
@@ -138,7 +138,7 @@ function areComparable({ content: one }: StoredCount, { content: other }: Stored
   return one !== undefined && other !== undefined && contentKindOf(one) === contentKindOf(other);
 }
 
-/** Whether contents can be compared at all: an older target, or a run of an older version, does not know them, or by another kind. */
+/** Returns whether contents can be compared: older targets, and runs of older versions, lack their checksum or have another kind. */
 export function haveContents(
   expected: ReadonlyMap<string, StoredCount>,
   stored: ReadonlyMap<string, StoredCount>,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { storedBy } from './verify-stage.ts';
 
-it('who stored events before is counted over all days, by run and for live capture, with what is known of the runs', async () => {
+it('earlier copies of events are counted over all days, by run and for live capture, with what is known about the runs', async () => {
   const days = [
     {
       byOthers: new Map([
@@ -17,12 +17,12 @@ it('who stored events before is counted over all days, by run and for live captu
     },
     { byOthers: new Map<string, number>() },
   ];
-  const asked: string[][] = [];
+  const queries: string[][] = [];
   const found = await storedBy(days, async (ids) => {
-    asked.push([...ids]);
+    queries.push([...ids]);
     return [{ id: 'run-a', source: 'files', created_at: '2026-11-20T10:00:00.000000Z' }];
   });
-  expect(asked).toEqual([['run-a', 'elsewhere']]);
+  expect(queries).toEqual([['run-a', 'elsewhere']]);
   expect(found).toEqual([
     { run: 'run-a', source: 'files', created_at: '2026-11-20T10:00:00.000000Z', events: 5 },
     { run: 'elsewhere', source: null, created_at: null, events: 4 },

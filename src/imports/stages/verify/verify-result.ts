@@ -4,26 +4,26 @@ import type { VerifyCell, VerifyResult } from '../../run/results.ts';
 import type { Target } from '../../target.ts';
 import type { Differences } from './differences.ts';
 
-/** What came of one day. */
+/** The result of one day. */
 export interface VerifiedDay {
   readonly expected: number;
-  /** Stored as expected. */
+  /** Events stored as expected. */
   readonly found: number;
-  /** Of `found`: stored by another import, by its run; by live capture under an empty name. */
+  /** Of `found`, events stored by another import, by its run; by live capture under an empty name. */
   readonly byOthers: ReadonlyMap<string, number>;
-  /** Of `byOthers`: with other properties. */
+  /** Of `byOthers`, events with other properties. */
   readonly otherProperties: number;
-  /** Of `found`: with properties that transformations may have changed; all of a name and day where one of them differs. */
+  /** Of `found`, events with properties that transformations may have changed; all of a name and day if one of them differs. */
   readonly transformed: number;
   /** Whether properties were compared. */
   readonly isWhole: boolean;
   readonly cells: readonly VerifyCell[];
 }
 
-/** What may change events on their way into the store. */
+/** Transformations that may change events before they are stored. */
 export interface ActiveTransformations {
   readonly count: number;
-  /** Empty where only their number is known. */
+  /** Empty if only their number is known. */
   readonly names: readonly string[];
 }
 
@@ -46,8 +46,8 @@ export function verifyResult(
     faults > 0
       ? different(faults, expected, found, active)
       : isWhole
-        ? `${stored(days, expected)}, the name and the properties that they should have.`
-        : `${stored(days, expected)} and the name that they should have; ${whyById(transformed, active)}.`;
+        ? `${stored(days, expected)}, name and properties.`
+        : `${stored(days, expected)} and name; ${whyById(transformed, active)}.`;
   return {
     verdict: faults > 0 ? 'different' : isWhole ? 'exact' : 'exact_by_id',
     detail: sentence + ofOthers(byOthers, moved, otherProperties),
@@ -65,21 +65,21 @@ export function verifyResult(
 
 function ofOthers(stored: number, moved: number, otherProperties: number): string {
   if (stored === 0) return '';
-  const there = ` ${integer(stored)} of them are stored by another import or by live capture, and not a second time by this run`;
+  const others = ` ${integer(stored)} of them are stored by another import or by live capture, and not a second time by this run`;
   const kept = [
-    ...(moved === 0 ? [] : [`${integer(moved)} keep the time that came there first, which is not the one of this run`]),
-    ...(otherProperties === 0 ? [] : [`${integer(otherProperties)} keep the properties that came there first`]),
+    ...(moved === 0 ? [] : [`${integer(moved)} keep the time that was stored first, which differs from this run's`]),
+    ...(otherProperties === 0 ? [] : [`${integer(otherProperties)} keep the properties that were stored first`]),
   ];
-  return kept.length === 0 ? `${there}.` : `${there}; of these ${kept.join(', ')}.`;
+  return kept.length === 0 ? `${others}.` : `${others}; of these ${kept.join(', ')}.`;
 }
 
 function stored(days: readonly VerifiedDay[], expected: number): string {
-  return `All ${integer(expected)} events of ${integer(days.length)} days are stored with the id, the time`;
+  return `All ${integer(expected)} events of ${integer(days.length)} days are stored with the expected id, time`;
 }
 
 function whyById(transformed: number, active: ActiveTransformations): string {
   if (transformed === 0) {
-    return 'their properties were not compared, because the target, or the version that checked them, gives no checksum of them';
+    return 'their properties were not compared, because the target, or the version that checked them, has no checksum of them';
   }
   return `${integer(transformed)} of them may have other properties than were sent: transformations are active in the project${listed(active)}`;
 }
@@ -93,11 +93,11 @@ function different(count: number, expected: number, found: number, active: Activ
   if (active.count === 0) return sentence;
   return (
     `${sentence} Transformations are active in the project${listed(active)}; they may drop or change events ` +
-    'on their way into the store, which shows here as a difference.'
+    'before they are stored, which shows here as a difference.'
   );
 }
 
-/** `why`: a sentence without its full stop. */
+/** `why` is a sentence without its full stop. */
 export function unreadableResult(
   target: Target,
   expected: number,

@@ -46,7 +46,7 @@ interface Loaded extends AsyncDisposable {
   verify(more?: Partial<VerifyDeps>): Promise<VerifyResult>;
 }
 
-/** A run whose events went through the door of a new project; what the store gets of each batch is up to `change`. */
+/** Loads events through the ingest of a new project; `change` decides what the store gets of each batch. */
 async function load(
   change: (events: readonly SentEvent[]) => readonly SentEvent[] = (events) => events,
   before: (insert: Loaded['insert']) => Promise<void> = async () => {},
@@ -105,7 +105,7 @@ const at = (events: readonly TestEvent[], n: number): TestEvent => {
 };
 
 describe('verifying what a project stored', () => {
-  it('is exact when everything is there, also where somebody else stores events of the same names', async () => {
+  it('is exact if everything is stored, also if others store events of the same names', async () => {
     await using loaded = await load();
     const others = eventsOf('run-0', '2024-03-01', 90);
     await loaded.insert(others);
@@ -114,8 +114,7 @@ describe('verifying what a project stored', () => {
     );
     expect(await loaded.verify()).toEqual({
       verdict: 'exact',
-      detail:
-        'All 320 events of 2 days are stored with the id, the time, the name and the properties that they should have.',
+      detail: 'All 320 events of 2 days are stored with the expected id, time, name and properties.',
       expected: 320,
       found: 320,
       stored_by_others: 0,
@@ -147,12 +146,12 @@ describe('verifying what a project stored', () => {
     );
     expect(result).toMatchObject({ cells: [], differences: [], truncated: 0 });
     expect(result.detail).toContain(' 40 of them are stored by another import or by live capture');
-    // The numbers of such a day are kept nowhere but in the result.
+    // The numbers of such a day are stored only in the result.
     expect([...loaded.test.days.values()].map(({ verified }) => verified)).toEqual([false, true]);
     expect(await loaded.verify()).toEqual(result);
   });
 
-  it('an event that came first from elsewhere with another time stays, is listed, and is no fault of the run', async () => {
+  it('an event that was stored first elsewhere with another time stays, is listed, and is no fault of the run', async () => {
     const [one, other] = eventsOf('run-1', '2024-03-01', 2);
     if (one === undefined || other === undefined) throw new Error('expected two events');
     await using loaded = await load(undefined, (insert) =>
@@ -165,7 +164,7 @@ describe('verifying what a project stored', () => {
     expect(result).toMatchObject({ verdict: 'exact', found: 320, stored_by_others: 2, other_times: 2, truncated: 0 });
     expect(result.cells).toEqual([]);
     expect(result.detail).toContain(
-      'of these 2 keep the time that came there first, which is not the one of this run, 2 keep',
+      "of these 2 keep the time that was stored first, which differs from this run's, 2 keep",
     );
     const expected = ({ timestamp }: TestEvent, by: string, at: string): string =>
       `Expected the time ${timestamp}; it was stored ${by} at ${at}, which stays.`;
@@ -177,7 +176,7 @@ describe('verifying what a project stored', () => {
     );
   });
 
-  it('killed after any day or write and taken up again, it finds the same', async () => {
+  it('killed after any day or write and resumed, finds the same', async () => {
     await using loaded = await load(
       (events) => events.filter(({ uuid }) => uuid !== uuidOf('run-1 2024-03-01 7')),
       (insert) =>
@@ -187,7 +186,7 @@ describe('verifying what a project stored', () => {
     expect(whole).toMatchObject({ verdict: 'different', found: 319, stored_by_others: 3 });
     await loaded.test.hold().leased.resetDays('verified');
     const killedAt: string[] = [];
-    // Each attempt gets one step further than the one before.
+    // Each attempt gets one step further.
     for (let steps = 0; ; steps += 1) {
       let done = 0;
       const failpoint = (name: string): void => {
@@ -206,13 +205,13 @@ describe('verifying what a project stored', () => {
     );
   });
 
-  it('a difference that cannot be named, because the table of the run is gone, ends the run with what to do', async () => {
+  it("a difference that cannot be named, because the run's table is missing, fails the run with what to do", async () => {
     await using loaded = await load((events) => events.slice(1));
     await chdb.store.runTables.drop({ projectId: loaded.test.run.projectId, runId: 'run-1' });
     await expect(loaded.verify()).rejects.toMatchObject({ name: 'RunFailedError', advice: 'startAgain' });
   });
 
-  it('names every event that is missing, changed or too many', async () => {
+  it('names every event that is missing, changed or unexpected', async () => {
     const events = eventsOf('run-1', '2024-03-01', 300);
     const [lost, late, renamed, other] = [at(events, 30), at(events, 31), at(events, 32), at(events, 33)];
     const extra = { ...at(events, 34), uuid: uuidOf('extra') };
@@ -221,7 +220,7 @@ describe('verifying what a project stored', () => {
         if (event.uuid === lost.uuid) return [extra];
         if (event.uuid === late.uuid) return [{ ...event, timestamp: '2024-03-01T23:00:00.000001Z' }];
         if (event.uuid === renamed.uuid) return [{ ...event, event: 'renamed' }];
-        return [event.uuid === other.uuid ? { ...event, distinct_id: 'somebody' } : event];
+        return [event.uuid === other.uuid ? { ...event, distinct_id: 'another' } : event];
       }),
     );
     const result = await loaded.verify({ activeTransformations: async () => ['Property filter'] });
@@ -236,14 +235,14 @@ describe('verifying what a project stored', () => {
           'Expected the time 2024-03-01T00:00:00.310031Z, stored is 2024-03-01T23:00:00.000001Z.',
         ],
         [`changed ${renamed.uuid}`, `Expected the name ${renamed.event}, stored is renamed.`],
-        [`changed ${other.uuid}`, `Expected the distinct_id ${other.distinct_id}, stored is somebody.`],
+        [`changed ${other.uuid}`, `Expected the distinct_id ${other.distinct_id}, stored is another.`],
         [
           `unexpected ${extra.uuid}`,
           'Stored by this run at 2024-03-01T00:00:00.340034Z; it is not among the events that were to be loaded.',
         ],
       ]),
     );
-    // One is missing and one changed its id; what is too many stands in its own name's cell.
+    // One is missing and one changed its id; an unexpected event counts under its name.
     expect(result.cells).toEqual([
       { day: '2024-03-01', event: 'left "early"', expected: 100, found: 99 },
       { day: '2024-03-01', event: 'paid', expected: 100, found: 100 },
@@ -253,7 +252,7 @@ describe('verifying what a project stored', () => {
     expect(loaded.test.days.get('1969-12-30')?.verified).toBe(true);
   });
 
-  /** Properties with more digits than a number of JavaScript holds. */
+  /** Adds properties with more digits than a JavaScript number holds. */
   const priced = (event: TestEvent): TestEvent => ({
     ...event,
     properties: {
@@ -267,7 +266,7 @@ describe('verifying what a project stored', () => {
     );
   const seventh = uuidOf('run-1 2024-03-01 7');
 
-  it('one altered digit in the store is found and named to the record', async () => {
+  it('one altered digit in the store is found, and the event is named', async () => {
     const plant = altering(seventh, (json) => json.replace('12345678901234567897', '12345678901234567890'));
     await using loaded = await load(plant, undefined, priced);
     const result = await loaded.verify();
@@ -288,7 +287,7 @@ describe('verifying what a project stored', () => {
 
   describe('10,000 events with digits, depth and characters of every plane', () => {
     const counts = { '2024-03-01': 9_700, '1969-12-30': 300 };
-    const oddly = (): ((event: TestEvent) => TestEvent) => {
+    const withUnusualValues = (): ((event: TestEvent) => TestEvent) => {
       const pick = createPick(7);
       return (event) => ({
         ...event,
@@ -296,10 +295,10 @@ describe('verifying what a project stored', () => {
       });
     };
 
-    it('are the same to the store and to us, but for one altered digit, which is named to the record', async () => {
+    it('have the same checksum in store and program, except for one altered digit, whose event is named', async () => {
       const uuid = uuidOf('run-1 2024-03-01 8191');
       const plant = altering(uuid, (json) => json.replace('12345678901234567898191', '12345678901234567898192'));
-      await using loaded = await load(plant, undefined, oddly(), counts);
+      await using loaded = await load(plant, undefined, withUnusualValues(), counts);
       const result = await loaded.verify();
       expect(result).toMatchObject({ verdict: 'different', expected: 10_000, found: 9_999, truncated: 0 });
       expect(result.differences).toMatchObject([
@@ -313,7 +312,7 @@ describe('verifying what a project stored', () => {
     });
   });
 
-  it('the same properties in another order and spelling are no difference', async () => {
+  it('the same properties in another order and spelling are not a difference', async () => {
     const respell = altering(seventh, (json) =>
       json
         .replace(/"order":(.*?),"n":7,/, '"n":7.0,"order":$1,')
@@ -328,25 +327,25 @@ describe('verifying what a project stored', () => {
       batch.map((event) => ({ ...event, properties: { $geoip_city_name: 'Lyon', ...event.properties } })),
     );
     const activeTransformations = async () => ['GeoIP'];
-    // Nothing is read event by event while every identity is there.
-    const dayEvents = () => expect.unreachable('a question about single events');
+    // No single events are read while every identity is stored.
+    const dayEvents = () => expect.unreachable('a read of single events');
     const target: Target = { ...loaded.target, reader: { ...loaded.reader, dayEvents } };
     const result = await loaded.verify({ activeTransformations, target });
     expect(result).toMatchObject({ verdict: 'exact_by_id', found: 320, transformed: 320, differences: [], cells: [] });
-    expect(result.detail).toMatch(/^All 320 .* and the name that they should have; 320 of them .* \(GeoIP\)\.$/);
-    // Without them the same is a fault of each record.
+    expect(result.detail).toMatch(/^All 320 .* and name; 320 of them .* \(GeoIP\)\.$/);
+    // Without transformations the same is a fault of each event.
     const without = await loaded.verify();
     expect(without).toMatchObject({ verdict: 'different', found: 0 });
     expect(without.differences[0]?.detail).toBe('Expected no property $geoip_city_name, stored is "Lyon".');
   });
 
-  it('transformations that change nothing leave it exact', async () => {
+  it('transformations that change nothing leave the verdict exact', async () => {
     await using loaded = await load();
     const activeTransformations = async () => ['GeoIP'];
     expect(await loaded.verify({ activeTransformations })).toMatchObject({ verdict: 'exact', transformed: 0 });
   });
 
-  it('a target that gives no checksum of properties is exact by id', async () => {
+  it('a target without a checksum of properties is exact by id', async () => {
     await using loaded = await load();
     const { reader } = loaded;
     const older: Target = {
@@ -369,7 +368,7 @@ describe('verifying what a project stored', () => {
     expect([...loaded.test.days.values()].map(({ verified }) => verified)).toEqual([false, false]);
   });
 
-  it('a run that an earlier version checked is exact, too, by the checksum that it has', async () => {
+  it('a run that an earlier version checked is exact too, by the checksum that it has', async () => {
     await using loaded = await load();
     for (const [day, state] of loaded.test.days) {
       const events = loaded.events.filter(({ timestamp }) => timestamp.startsWith(day));
@@ -384,11 +383,11 @@ describe('verifying what a project stored', () => {
     const { viewed, ...others } = JSON.parse(first.expected) as Record<string, StoredCount>;
     const wrong = { ...others, viewed: { ...viewed, content: '0123456789abcdef' } };
     loaded.test.days.set(first.day, { ...first, verified: false, expected: JSON.stringify(wrong) });
-    // The checksum is wrong, and each event is right.
+    // The checksum is wrong, but each event is right.
     expect(await loaded.verify()).toMatchObject({ verdict: 'exact', found: 320, differences: [] });
   });
 
-  it('does not wait for events that are there under the mark of another run', async () => {
+  it('does not wait for events that are stored under the mark of another run', async () => {
     const there = eventsOf('run-1', '2024-03-01', 40).map((event) =>
       Object.assign({}, event, { properties: { $import_run_id: 'run-0' } }),
     );
@@ -399,7 +398,7 @@ describe('verifying what a project stored', () => {
     expect(loaded.test.waits).toEqual([]);
   });
 
-  it('waits while the store cannot be read, and reads again what lags behind', async () => {
+  it('waits while the store cannot be read, and repeats reads that lag behind', async () => {
     let late: readonly SentEvent[] = [];
     await using loaded = await load((batch) => {
       if (late.length > 0) return batch;
@@ -449,7 +448,7 @@ describe('verifying what another service stored', () => {
     return openHttpTarget({ url: 'http://other.test', apiKey, personalApiKey, runId: 'run-1', request, lagMs: 0 });
   }
 
-  it('reads counts, records and properties over the API, and knows of transformations there', async () => {
+  it('reads counts, events and properties over the API, and detects transformations there', async () => {
     const insert = createStoreInserter(chdb.store, app.project.id);
     await using loaded = await load();
     const { uuid } = at(loaded.events, 19);
@@ -470,21 +469,21 @@ describe('verifying what another service stored', () => {
     transformations = 0;
   });
 
-  it('says what to give when it cannot be read', async () => {
+  it('says what to provide if the target cannot be read', async () => {
     await using loaded = await load();
     const outcomes = [
       await loaded.verify({ target: httpTarget(undefined) }),
       await loaded.verify({ target: httpTarget(await app.key(['person:read'])) }),
-      await loaded.verify({ target: httpTarget(await app.key(['query:read', 'project:read']), 'phc_of_nobody') }),
+      await loaded.verify({ target: httpTarget(await app.key(['query:read', 'project:read']), 'phc_unknown') }),
     ];
     expect(outcomes.map(({ verdict }) => verdict)).toEqual(['unreadable', 'unreadable', 'unreadable']);
     expect(outcomes[0]?.detail).toContain('personal API key');
     expect(outcomes[1]?.detail).toContain('query:read and project:read');
     expect(outcomes[2]?.detail).toContain('give a key that can read it');
-    expect(JSON.stringify(outcomes)).not.toContain('phc_of_nobody');
+    expect(JSON.stringify(outcomes)).not.toContain('phc_unknown');
   });
 
-  it('answers a cursor and a day that it cannot understand with the field at fault', async () => {
+  it('rejects an invalid cursor or day, naming the field', async () => {
     const headers = { authorization: `Bearer ${await app.key(['query:read'])}` };
     const get = (path: string) =>
       app.inject({ method: 'GET', url: `/api/projects/${app.project.id}/events/${path}`, headers });

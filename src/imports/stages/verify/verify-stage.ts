@@ -28,17 +28,17 @@ import { unreadableResult, verifyResult, type ActiveTransformations, type Verifi
 export interface VerifyDeps {
   readonly target: Target;
   readonly staging: Staging;
-  /** Has the table of the run, whatever the target is. */
+  /** Has the run's table, whatever the target is. */
   readonly runStore: RunStore;
   readonly clock: Clock;
   readonly sleep?: Sleep;
-  /** Names of what changes the target's events on their way into its store; empty: nothing does, or nobody can tell. */
+  /** Names transformations that change the target's events before they are stored, if known. */
   readonly activeTransformations?: (() => Promise<readonly string[]>) | undefined;
-  /** Of these runs what is known here; left out: nothing is. */
+  /** Returns what is known here about these runs. */
   readonly knownRuns?: EarlierRuns['known'] | undefined;
   readonly random?: () => number;
   readonly failpoint?: Failpoint;
-  /** By default of the API. */
+  /** Words of advice; default those of the API. */
   readonly words?: AdviceWords | undefined;
 }
 
@@ -50,15 +50,15 @@ interface Verify extends VerifyDeps {
   readonly failpoint: Failpoint;
   readonly transformations: ActiveTransformations;
   readonly counts: CountsReader;
-  /** When what the target shows last changed; ms since the epoch. */
+  /** When what the target shows last changed, ms since the epoch. */
   changedAt: number;
 }
 
 const differencesMax = 10_000;
-/** Between two looks at what lags behind. */
+/** Interval of reading again what lags behind. */
 const pollMs = 2000;
 
-/** Compares what the target stored with what was loaded, per day and event name, and to the record where they differ. */
+/** Compares what the target stored with what was loaded, per day and event name, and event by event if they differ. */
 export function createVerifyStage(deps: VerifyDeps): RunStage {
   return async (leased) => {
     const days = (await leased.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
@@ -102,7 +102,7 @@ async function compareDays(
   for (const day of days) {
     const done = await verifyDay(verify, day, differences);
     failpoint('import_verify_compared');
-    // A day of which there is more to say is looked at again after a crash, for that is kept nowhere yet.
+    // A day with more than a plain result is compared again after a crash, because the rest is not stored yet.
     if (!day.verified && isPlain(done)) {
       await leased.saveDay(day.day, { verified: true });
       failpoint('import_verify_committed');
@@ -125,7 +125,7 @@ async function activeTransformations(
   return { count: (await reader.activeTransformations?.(signal)) ?? 0, names };
 }
 
-/** Nothing to say about it but that all of it is there. */
+/** Returns whether the only result is that everything is stored. */
 function isPlain({ cells, byOthers, transformed, isWhole }: VerifiedDay): boolean {
   return cells.length === 0 && byOthers.size === 0 && transformed === 0 && isWhole;
 }
@@ -160,7 +160,7 @@ interface DayToCompare {
   readonly refused: ReadonlySet<string>;
 }
 
-/** Of the names of which the counts differ. */
+/** Comparison of the names whose counts differ. */
 interface ComparedDay {
   readonly found: FoundOnDay;
   readonly differences: Differences;
@@ -170,25 +170,25 @@ interface ComparedDay {
 
 interface SettledDay {
   readonly stored: ReadonlyMap<string, StoredCount>;
-  /** Undefined: there was no need to. */
+  /** `undefined` if it was not necessary. */
   readonly compared: ComparedDay | undefined;
-  /** Events of the names whose contents alone differ, where transformations may have changed them. */
+  /** Events of names of which only the contents differ, if transformations may have changed them. */
   readonly transformed: number;
 }
 
 /**
- * What the target shows of a day, compared event by event where the counts differ. A target that may lag behind is looked at again
- * until nothing is missing, or nothing has changed for long: what is there, under the mark of another run too, stays as it is.
+ * Reads what the target shows of a day, and compares it event by event if counts differ. A target that may lag behind is read again until
+ * nothing is missing, or nothing has changed for long: stored events, also those with the mark of another run, stay as they are.
  */
 async function settle(verify: Verify, of: DayToCompare): Promise<SettledDay> {
   const { leased, clock, sleep, target, transformations } = verify;
   const { day } = of.day;
   const lagMs = target.lagMs ?? 0;
   let stored = await verify.counts.first(of.day);
-  // While it changes it is not looked at event by event: it would be in vain.
+  // Comparing event by event would be in vain while it changes.
   for (let isAtRest = true, isCompared = false; ;) {
     const differing = differingEvents(of.expected, stored);
-    // Active transformations write their labels into every event, so its contents tell nothing that is not known.
+    // Active transformations add labels to every event, so contents reveal nothing new.
     if (differing.length === 0 || (transformations.count > 0 && haveSameIdentities(of.expected, stored))) {
       const transformed = differing.reduce((all, event) => all + (stored.get(event)?.count ?? 0), 0);
       return { stored, compared: undefined, transformed };
@@ -304,7 +304,7 @@ function sum(numbers: Iterable<number>): number {
 
 const runsMax = 200;
 
-/** Who had stored events of a run before it did, most of them first. */
+/** Returns where earlier copies of the run's events came from, most events first. */
 export async function storedBy(
   days: readonly Pick<VerifiedDay, 'byOthers'>[],
   knownRuns: EarlierRuns['known'] = async () => [],
@@ -323,9 +323,9 @@ export async function storedBy(
 
 type Counts = ReadonlyMap<string, StoredCount>;
 
-/** Count and checksums by event name that the target shows of a day. */
+/** Reads count and checksums by event name of a day in the target. */
 interface CountsReader {
-  /** Days are asked for in their order, many of them at once where the target allows it. */
+  /** Reads days in order, many at a time if the target supports it. */
   first(day: StoredDay): Promise<Counts>;
   again(day: StoredDay): Promise<Counts>;
 }
@@ -336,11 +336,11 @@ interface CountsReaderDeps {
   readonly signal: AbortSignal;
 }
 
-/** Of one question: it takes the target a few seconds. */
+/** Limit of one read, which takes the target a few seconds. */
 const eventsMax = 2_000_000;
 const daysMax = 200;
 
-/** `days`: in their order. */
+/** `days` in order. */
 function createCountsReader({ reader, retry, signal }: CountsReaderDeps, days: readonly StoredDay[]): CountsReader {
   let ahead: ReadonlyMap<string, Counts> = new Map();
   const again: CountsReader['again'] = (day) => retry(() => reader.dayCounts(day.day, signal, expectedContents(day)));
@@ -360,7 +360,7 @@ function createCountsReader({ reader, retry, signal }: CountsReaderDeps, days: r
   };
 }
 
-/** As many days from this one on as are asked for at once; checksums of one kind. */
+/** Returns the days from this one on that are read together; they have checksums of one kind. */
 function groupFrom(days: readonly StoredDay[], first: StoredDay): readonly StoredDay[] {
   const start = days.indexOf(first);
   const contents = expectedContents(first);

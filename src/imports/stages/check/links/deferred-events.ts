@@ -8,7 +8,7 @@ import { packedLinkName, sumsPerLink, type PackedLinks } from '../rows/segment-l
 import type { SegmentRows } from '../rows/segment-rows.ts';
 import { isElsewhere, type StoredEvents } from './stored-events.ts';
 
-/** An event of which the records of other segments, or what the target has, decide whether it is stored; structured clone. */
+/** An event that is stored or not depending on other segments or the target; structured clone. */
 export interface DeferredEvent {
   readonly uuid: string;
   readonly event: string;
@@ -19,11 +19,11 @@ export interface DeferredEvent {
   readonly place: number;
   /** Text of its properties with the mark of the run. */
   readonly text: string;
-  /** Of a link (repeated-links.ts); undefined: it is none. */
+  /** Set for a link (repeated-links.ts). */
   link: { readonly line: number; ofLine: number } | undefined;
 }
 
-/** Of a segment. */
+/** Deferred events of a segment. */
 export interface Deferred {
   readonly events: readonly DeferredEvent[];
   readonly links: PackedLinks;
@@ -33,7 +33,7 @@ const name = { low: 0, high: 0 };
 const id = { low: 0, high: 0 };
 const key = { low: 0, high: 0 };
 
-/** Of its identity. The answer is the same object at every call. */
+/** Returns the key of the event's identity. The result is the same object at every call. */
 export function keyOf({ uuid, event, distinctId }: DeferredEvent): Readonly<Words> {
   hashText(event, name);
   hashText(distinctId, id);
@@ -44,11 +44,11 @@ export function keyOf({ uuid, event, distinctId }: DeferredEvent): Readonly<Word
 const linkName = Buffer.from(packedLinkName);
 
 export interface DeferredSettled {
-  /** Names of the events, by the index that rows know. */
+  /** Names of the events, by the index in rows. */
   readonly names: readonly string[];
   /** Events that the target has on another day, by the day that they would have here. */
   readonly elsewhere: ReadonlyMap<string, number>;
-  /** Makes rows of those that stay. Segments in the order of the source. */
+  /** Writes rows of events that stay. Call it for segments in the order of the source. */
   add(segment: number, deferred: Deferred, rows: SegmentRows): void;
 }
 

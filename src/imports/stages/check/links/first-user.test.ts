@@ -91,7 +91,7 @@ const formats: readonly (readonly [string, (visit: Visit) => object, FormatOptio
   ],
 ];
 
-/** u1 is there first, though the files name u3 and u2 first, and of u1's first visit last. */
+/** u1 is first by time, but the files contain u3 and u2 first, and u1's first visit last. */
 const visits: readonly Visit[] = [
   ['u3', 20],
   ['u3', 9],
@@ -104,7 +104,7 @@ const visits: readonly Visit[] = [
   ['u1', 3],
 ];
 
-/** Ids of the persons whom an import of these records makes, loaded as its days have them. */
+/** Returns ids of the persons that an import of these records creates, loaded in the order of its days. */
 async function personsOf(
   [format, recordOf, formatOptions]: (typeof formats)[number],
   {
@@ -131,7 +131,7 @@ async function personsOf(
 
 describe('a device that several users share', () => {
   it.each(formats)(
-    '%s: stays with its first user by event time, in whatever order and files the records are',
+    '%s: stays with its first user by event time, in any order and division of the records',
     async (...format) => {
       const expected = [['kiosk', 'u1'], ['u2'], ['u3']];
       expect(await personsOf(format)).toEqual(expected);
@@ -141,12 +141,12 @@ describe('a device that several users share', () => {
 
   const some = formats.filter(([format]) => ['mixpanel', 'segment', 'posthog'].includes(format));
 
-  it.each(some)('%s: joins those whom nothing else has made known, if that was chosen', async (...format) => {
+  it.each(some)('%s: joins users that nothing else identifies, if chosen', async (...format) => {
     const seen = visits.toSorted((a, b) => a[1] - b[1]);
     expect(await personsOf(format, { choice: { identity: 'merge' }, seen })).toEqual([['kiosk', 'u1', 'u2', 'u3']]);
   });
 
-  it.each(some)('%s: has no user, if that was chosen', async (...format) => {
+  it.each(some)('%s: has no user, if chosen', async (...format) => {
     expect(await personsOf(format, { choice: { identity: 'never_merge' } })).toEqual([
       ['kiosk'],
       ['u1'],
@@ -155,7 +155,7 @@ describe('a device that several users share', () => {
     ]);
   });
 
-  it('what Mixpanel says has failed ties nothing together', async () => {
+  it('links that Mixpanel reports as failed join nothing', async () => {
     const [mixpanel] = formats;
     if (mixpanel === undefined) throw new Error('expected a format');
     const [slug, recordOf, options] = mixpanel;

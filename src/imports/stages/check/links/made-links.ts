@@ -1,31 +1,31 @@
 import { readUuidWords } from '../../../../base/uuid-words.ts';
 import { createFirstValues } from '../rows/first-values.ts';
 
-/** Links that the reader of a segment made and a transform looked at, in their order; structured clone. */
+/** Links that the reader of a segment created and a transform changed, in order; structured clone. */
 export interface MadeLinks {
   readonly uuids: readonly string[];
   /** Their times, µs since the epoch. */
   readonly micros: readonly number[];
-  /** What they became: links that became the same have the same number. */
+  /** Their outcomes: links with the same outcome have the same number. */
   readonly became: readonly number[];
 }
 
-/** A link counts on its own and not as one of several that are the same: it was rejected, say. */
+/** The outcome of a link that is not compared with others, for example because it was rejected. */
 export const apart = 0;
 
-/** Times of a link in the segments before, µs since the epoch. */
+/** Times of a link in earlier segments, µs since the epoch. */
 export interface KnownLink {
   readonly earliest: number;
   readonly latest: number;
 }
 
 /**
- * Links of all segments so far. Segments that are checked side by side make the same link once each, of which one stays, unless the
- * code of a transform makes different things of them, which may follow from their times. Then only those may be made that are made where one
- * segment follows the other.
+ * Links of all segments up to now. Segments that are checked in parallel create the same link once each, of which one stays, unless the
+ * code of a transform changes them differently, which may depend on their times. Then only those may be created that sequential segments
+ * would create.
  */
 export interface MadeLinksSum {
-  /** What a segment with these would have had to know. */
+  /** Returns what a segment with these links should have known. */
   known(made: MadeLinks): ReadonlyMap<string, KnownLink>;
   add(made: MadeLinks): void;
 }

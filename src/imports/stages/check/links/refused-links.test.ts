@@ -13,13 +13,13 @@ const future = { event_time: '2026-12-24 00:00:00' };
 const alone = { event_type: '$groupidentify' };
 
 const cases: readonly (readonly [name: string, more: object, events: readonly string[]])[] = [
-  ['an event that is refused for its name', { event_type: 'x'.repeat(300) }, ['$identify']],
+  ['an event that is rejected for its name', { event_type: 'x'.repeat(300) }, ['$identify']],
   ['an event and its link', future, []],
-  ['an event, its link and what it says of a group', { ...future, ...groups }, []],
-  ['a link and what is said of a group, without an event', { ...future, ...groups, ...alone }, []],
+  ['an event, its link and facts about a group', { ...future, ...groups }, []],
+  ['a link and facts about a group, without an event', { ...future, ...groups, ...alone }, []],
 ];
 
-describe('a record that is refused', () => {
+describe('a rejected record', () => {
   it.each(cases)('counts once: %s', async (_name, more, events) => {
     await using test = await checkTest({ format: 'amplitude' });
     await test.stage('only', [JSON.stringify({ ...record, ...more })], 10);

@@ -6,16 +6,16 @@ import { createFirstValues } from '../rows/first-values.ts';
 import { packedLinkName } from '../rows/segment-links.ts';
 
 /**
- * Links that several segments made, or one of them at several times: events that say once what many records do. The earliest one stays,
- * or the latest one where its name is in `latestStay`, of equal times the first in the order of the source, and the others are
- * dropped. Segments are added in the order of the source; counted is what stays.
+ * Links that several segments created, or one of them at several times: many records cause the same event. The earliest one stays, or the
+ * latest one if its name is in `latestStay`, and at equal times the first one in the order of the source; the others are dropped. Segments
+ * are added in the order of the source; only links that stay are counted.
  */
 export interface RepeatedLinks {
-  /** `deferred`: of the segment. */
+  /** Adds the deferred events of a segment. */
   add(segment: number, deferred: Deferred): void;
-  /** Whether this one of several that are the same stays. */
+  /** Returns whether this one of several equal links stays. */
   stays(segment: number, key: Words, micros: number): boolean;
-  /** Counts the links that stay. `now`: ms since the epoch. */
+  /** Counts the links that stay. `now` in ms since the epoch. */
   addTo(sum: Sum, now: number): void;
 }
 
@@ -24,7 +24,7 @@ interface Link {
   readonly micros: number;
   readonly name: string;
   readonly line: number;
-  /** Links of its line, which has nothing else; Infinity: it has. */
+  /** Links of its line if it has nothing else; Infinity if it has. */
   readonly ofLine: number;
 }
 
@@ -32,7 +32,7 @@ export function createRepeatedLinks(): RepeatedLinks {
   const numbers = createFirstValues(Infinity);
   const kept = createLinkList();
   const repeatedOfLine = new Map<string, number>();
-  /** Records of which nothing is left but links of which another one stays. */
+  /** Records with nothing but links of which another copy stays. */
   let emptied = 0;
   let repeated = 0;
   const exclude = ({ segment, line, ofLine }: Pick<Link, 'segment' | 'line' | 'ofLine'>): void => {
@@ -60,7 +60,7 @@ export function createRepeatedLinks(): RepeatedLinks {
         const { low, high } = keyOf(event);
         add(low, high, { segment, micros: event.micros, name: event.event, ...event.link });
       }
-      // Each comes with an event of its line.
+      // Each belongs to an event of its line.
       const link = { segment, micros: 0, name: packedLinkName, line: 0, ofLine: Infinity };
       for (let index = 0; index < count; index += 1) {
         link.micros = times[index] as number;
@@ -73,7 +73,7 @@ export function createRepeatedLinks(): RepeatedLinks {
     },
     addTo: (sum, now) => {
       kept.countIn(sum, now * 1000);
-      // With a choice these count among the events that it has read.
+      // With a choice they count among the events before it.
       if (sum.choice.read > 0) sum.choice.read -= repeated;
       if (emptied === 0) return;
       sum.counts.converted -= emptied;
@@ -82,7 +82,7 @@ export function createRepeatedLinks(): RepeatedLinks {
   };
 }
 
-/** Links by number, in little memory: there may be as many as persons. */
+/** Keeps links by number in little memory: there may be as many as persons. */
 function createLinkList() {
   const segments: number[] = [];
   const times: number[] = [];
@@ -111,7 +111,7 @@ function createLinkList() {
       line: lines[number] as number,
       ofLine: ofLines[number] as number,
     }),
-    /** `now`: µs since the epoch. */
+    /** `now` in µs since the epoch. */
     countIn: ({ counts, byName }: Sum, now: number): void => {
       for (const [number, name] of allNames.entries()) {
         const known = byName.get(name) ?? { count: 0, first: Infinity, last: -Infinity };

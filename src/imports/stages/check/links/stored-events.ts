@@ -5,26 +5,25 @@ import { hashIdentity, hashText, type Words } from '../rows/event-keys.ts';
 import { createFirstValues, type FirstValues } from '../rows/first-values.ts';
 
 /**
- * Where the target has the events that formats add at the first record that calls for them: an `$identify` stands on another day
- * in a run of another range. What is stored on its own day is a duplicate to the store; what is stored on another day would be
- * stored once more.
+ * Where the target has events that formats add at the first record that requires them: an `$identify` is on another day in a run of
+ * another range. The store recognises a duplicate on the same day; on another day it would store it again.
  */
 export interface StoredEvents {
   readonly names: readonly string[];
-  /** Key of the identity → number of the day. */
+  /** Maps the key of the identity to the number of the day. */
   readonly days: FirstValues;
 }
 
-/** Formats add them once for a device and a user, and for a group. */
+/** Events that formats add once per device and user, and per group. */
 export const addedOnce = { identifies: '$identify', groupIdentifies: '$groupidentify' } as const;
-/** Some 17 bytes each. */
+/** About 17 bytes each. */
 const eventsMax = 16_000_000;
-/** Days before 1970 have numbers above zero, too. */
+/** Makes the numbers of days before 1970 positive too. */
 const dayOffset = 1_000_000;
 
 export const noStoredEvents: StoredEvents = { names: [], days: createFirstValues(0) };
 
-/** `counts`: of the run; what it has none of is not asked for. */
+/** Reads stored events. Names without events in the run (`counts`) are not read. */
 export async function readStoredEvents(
   counts: Readonly<Record<keyof typeof addedOnce, number>>,
   eventsNamed: (event: string) => AsyncIterable<readonly StoredPlace[]>,
@@ -50,7 +49,7 @@ export async function readStoredEvents(
   return { names, days };
 }
 
-/** Whether the target has the event already, on another day. `key`: of its identity (event-keys.ts). */
+/** Returns whether the target has the event on another day. `key` is that of its identity (event-keys.ts). */
 export function isElsewhere({ names, days }: StoredEvents, event: string, day: string, key: Words): boolean {
   const own = dayNumber(day);
   return names.includes(event) && (days.get(key.low, key.high) ?? own) !== own;

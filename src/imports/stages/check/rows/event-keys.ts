@@ -1,16 +1,15 @@
 import { readUuidWords } from '../../../../base/uuid-words.ts';
 
 /**
- * 64-bit keys that stand for an event's identity (event, distinct_id, uuid) when duplicates are looked for. Two 32-bit
- * halves that are mixed by different constants; no defence against somebody who makes collisions on purpose for events
- * of their own.
+ * 64-bit keys that represent an event's identity (event, distinct_id, uuid) in the search for duplicates. Two 32-bit halves are mixed by
+ * different constants; this is no defence against users who create collisions on purpose for their own events.
  */
 export interface Words {
   low: number;
   high: number;
 }
 
-/** Of a text: an event's name, a distinct_id. */
+/** Hashes a text: an event's name, a distinct_id. */
 export function hashText(text: string, words: Words): void {
   let low = 0x811c9dc5;
   let high = 0x9e3779b9;
@@ -23,7 +22,7 @@ export function hashText(text: string, words: Words): void {
   words.high = finish(high ^ Math.imul(text.length, 0x27d4eb2f));
 }
 
-/** `uuid`: 36 characters. */
+/** `uuid` has 36 characters. */
 export function hashIdentity(uuid: string, name: Words, distinctId: Words, words: Words): void {
   readUuidWords(uuid, uuidWords);
   let low = name.low;

@@ -1,8 +1,8 @@
-/** Keys of 64 bits, each with the first value that came with it: whole numbers below 2^32. Some 17 bytes a key. */
+/** Keys of 64 bits, each with its first value: integers below 2^32. About 17 bytes per key. */
 export interface FirstValues {
-  /** Undefined: there is no more room, and the key is new. */
+  /** Returns the first value; `undefined` if the key is new and there is no more room. */
   firstOf(low: number, high: number, value: number): number | undefined;
-  /** Undefined: the key is not there. */
+  /** Returns `undefined` for an unknown key. */
   get(low: number, high: number): number | undefined;
 }
 

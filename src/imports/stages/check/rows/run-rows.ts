@@ -4,7 +4,7 @@ import type { RunStore } from '../../../../stores/events/run-tables.ts';
 import { readStore } from '../../../targets/read-store.ts';
 import type { RowsOfSegment } from './segment-rows.ts';
 
-/** The table of a run, while it is filled; waits while the event store is away. */
+/** The table of a run while it is filled; waits while the event store is unavailable. */
 export interface RunRows {
   readonly run: RunRef;
   readonly store: RunStore;
@@ -12,7 +12,7 @@ export interface RunRows {
   exists(): Promise<boolean>;
   create(): Promise<void>;
   drop(): Promise<void>;
-  /** `segment`: names these rows, the same at every retry. */
+  /** `segment` identifies these rows, the same at every retry. */
   insert(segment: string, found: Pick<RowsOfSegment, 'rows' | 'facts'>): Promise<void>;
   /** Throws TargetWaitError in place of StoreUnavailableError, and retries. */
   whenAnswering<Result>(work: () => Promise<Result>): Promise<Result>;

@@ -9,19 +9,19 @@ import { hashIdentity, hashText } from './event-keys.ts';
  */
 export interface PackedLinks {
   readonly count: number;
-  /** As the engine keeps them, 16 bytes each. */
+  /** In the form of the engine, 16 bytes each. */
   readonly uuids: Uint8Array;
-  /** Of their identities, two words each (event-keys.ts). */
+  /** Keys of their identities, two words each (event-keys.ts). */
   readonly keys: Uint32Array;
   /** µs since the epoch. */
   readonly micros: Float64Array;
   /** `received_at`, µs since the epoch. */
   readonly places: Float64Array;
-  /** Their share of the checksums (src/imports/checksum.ts), four words each. */
+  /** Their contribution to the checksums (src/imports/checksum.ts), four words each. */
   readonly sums: Uint32Array;
-  /** UTF-8 of the distinct_id and of the properties of each, one behind the other. */
+  /** UTF-8 of the distinct_id and of the properties of each, one after the other. */
   readonly texts: Uint8Array;
-  /** Where these texts end, two numbers each. */
+  /** Ends of these texts, two numbers each. */
   readonly ends: Uint32Array;
 }
 
@@ -52,7 +52,7 @@ export function createSegmentLinks(runId: string): SegmentLinks {
     get added() {
       return added;
     },
-    // What a writer of events makes: uuid and id are texts.
+    // A writer of events made it: uuid and id are texts.
     add: ({ uuid, distinct_id: distinctId, properties }, micros, place) => {
       added += 1;
       const known = links.get(uuid);

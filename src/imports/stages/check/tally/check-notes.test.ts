@@ -15,8 +15,8 @@ const visit = (idVisit: number, more: object): string =>
     ...more,
   });
 
-describe('what a source says is missing', () => {
-  it('truncated visits are a finding with figures, added up over parts and segments', async () => {
+describe('what a source reports as missing', () => {
+  it('truncated visits are a finding with figures, summed up over parts and segments', async () => {
     await using test = await checkTest({ format: 'matomo' });
     await test.stage('first', [visit(1, { truncatedActionsCount: 699 }), visit(2, {})], 1);
     await test.stage('second', [visit(3, { truncatedActionsCount: '2' })], 1);
@@ -29,7 +29,7 @@ describe('what a source says is missing', () => {
     expect(totals).toMatchObject({ records: 3, converted: 3, rejected: 0 });
   });
 
-  it('an export of Mixpanel that ended early is incomplete, and no record is rejected for it', async () => {
+  it('a Mixpanel export that ended early is incomplete, but no record is rejected for it', async () => {
     await using test = await checkTest({ format: 'mixpanel' });
     const event = (id: string): string =>
       JSON.stringify({ event: 'a', properties: { time: at, distinct_id: 'u', $insert_id: id } });
@@ -43,7 +43,7 @@ describe('what a source says is missing', () => {
     expect(Object.values(totals.skipped)).toEqual([1]);
   });
 
-  it('times of Mixpanel before 2023 are a finding while no zone is given', async () => {
+  it('times of Mixpanel before 2023 are a finding unless a zone is given', async () => {
     const lines = ['2022-12-30', '2022-12-31', '2023-01-01'].map((day) =>
       JSON.stringify({
         event: 'a',
@@ -65,7 +65,7 @@ describe('what a source says is missing', () => {
 });
 
 describe('the list of notes', () => {
-  it.each(Object.entries(recordNotes))('%s names its evidence and formats that there are', (_code, note) => {
+  it.each(Object.entries(recordNotes))('%s has evidence and names existing formats', (_code, note) => {
     expect(note.evidence).toMatch(/^https:\/\/\S+$/);
     const slugs = new Set(formats.map(({ slug }) => slug));
     expect(note.formats === 'all' || note.formats.every((slug) => slugs.has(slug))).toBe(true);

@@ -1,16 +1,16 @@
 import type { ErrorGroup } from '../../../../wire/contract/import-results.ts';
 
-/** Rejected records by what is wrong with them, each with the first example. */
+/** Groups rejected records by their fault, each with the first example. */
 export interface ErrorGroups {
   add(code: string, reason: string, example: ErrorGroup['example'], count?: number): void;
   addGroup(group: ErrorGroup): void;
-  /** Most frequent first. */
+  /** Lists groups, most frequent first. */
   list(): ErrorGroup[];
 }
 
 const groupsMax = 100;
 const originalCharsMax = 2000;
-/** What further kinds are counted under. */
+/** Group of further kinds of faults. */
 const other = { code: 'other', reason: 'further kinds of faults, see the files of rejected records' } as const;
 
 export function createErrorGroups(): ErrorGroups {
@@ -31,7 +31,7 @@ export function createErrorGroups(): ErrorGroups {
   };
 }
 
-/** A reason without the value that came, which differs from record to record. The kind of a value stays: nothing is not a text. */
+/** Returns a reason without the value that came, which differs between records. The kind of a value stays: "nothing" is not "a text". */
 function kindOf(reason: string): string {
   const at = reason.search(/,? got(?:: | (?!nothing$|an? ))/);
   return at < 0 ? reason : reason.slice(0, at);

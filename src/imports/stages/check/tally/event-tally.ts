@@ -9,19 +9,19 @@ import type { UnusualTally } from './unusual-tally.ts';
 export interface EventTally {
   entryOf(name: string): NameEntry;
   idCountOf(distinctId: string): IdCount;
-  /** `id`: the hash of the distinct_id that is counted in `of`; `micros`: µs since the epoch. */
+  /** Counts an event. `id` is the hash of the distinct_id that `of` counts; `micros` in µs since the epoch. */
   count(entry: NameEntry, id: Words, of: IdCount, micros: number): void;
-  /** The entry of a link that is counted elsewhere. */
+  /** Returns the entry of a link that is counted elsewhere. */
   link(name: string, id: Words): NameEntry;
   readonly names: readonly string[];
-  /** Events that were counted. */
+  /** Returns the number of counted events. */
   total(): number;
   found(unmapped: UnmappedNames): EventFindings;
 }
 
 export interface NameEntry {
   readonly name: string;
-  /** Stands for the name in the segment. */
+  /** Represents the name in the segment. */
   readonly index: number;
   count: number;
   first: number;
@@ -29,7 +29,7 @@ export interface NameEntry {
 }
 
 export interface IdCount {
-  /** Stands for the id in the segment. */
+  /** Represents the id in the segment. */
   readonly index: number;
   events: number;
 }
@@ -39,11 +39,11 @@ type EventFindings = Pick<
   'events' | 'identifies' | 'groupIdentifies' | 'inFuture' | 'byName' | 'unmappedEvents' | 'ids' | 'busiest'
 >;
 
-/** Ids of a segment that are remembered with their counts; an id that stands out in a run does in its segments. */
+/** Ids of a segment that are kept with their counts; an id that stands out in a run does so in its segments. */
 const busiestMax = 500;
 const year2000 = Date.UTC(2000, 0, 1) * 1000;
 
-/** `now`: ms since the epoch. */
+/** `now` returns ms since the epoch. */
 export function createEventTally(unusual: UnusualTally, now: () => number): EventTally {
   const counts = { events: 0, identifies: 0, groupIdentifies: 0, inFuture: 0 };
   const names: string[] = [];
@@ -71,7 +71,7 @@ export function createEventTally(unusual: UnusualTally, now: () => number): Even
       else if (entry.name === '$groupidentify') counts.groupIdentifies += 1;
       if (micros < year2000) unusual.time(isoOfMicros(micros));
       else if (micros > now() * 1000) counts.inFuture += 1;
-      // Of an id that was counted the sample knows already.
+      // The sample has every id that was counted before.
       if (of.events === 0) ids.add(id);
       of.events += 1;
     },
@@ -97,7 +97,7 @@ function busiestOf(perId: ReadonlyMap<string, IdCount>): Findings['busiest'] {
   return mostOf(most, busiestMax);
 }
 
-/** Names of more than links. */
+/** Returns names with events other than links. */
 function counted(byName: ReadonlyMap<string, NameEntry>): Findings['byName'] {
   return [...byName]
     .filter(([, { count }]) => count > 0)

@@ -4,13 +4,13 @@ import { stagingKeys, StagingMissingError, type Staging } from '../../../staging
 import type { Findings } from './findings.ts';
 import type { DaySum } from '../rows/segment-rows.ts';
 
-/** What was found in a segment, and what its rows add up to. */
+/** Findings of a segment, and the sums of its rows. */
 export interface FoundInSegment {
   readonly sums: readonly DaySum[];
   readonly findings: Findings;
 }
 
-/** `findings`: their JSON. */
+/** `findings` is JSON. */
 export async function writeFindings(
   staging: Staging,
   run: string,
@@ -21,7 +21,7 @@ export async function writeFindings(
   await staging.write(stagingKeys.findings(run, seq, index), [Buffer.from(json)]);
 }
 
-/** Throws RunFailedError when they are not there or are damaged. */
+/** Throws RunFailedError if the file is missing or damaged. */
 export async function readFindings(
   staging: Staging,
   run: string,
@@ -31,7 +31,7 @@ export async function readFindings(
   try {
     const chunks: Buffer[] = [];
     for await (const chunk of staging.read(key)) chunks.push(chunk);
-    // What writeFindings wrote: a file that was written whole, or none. Samples in it keep their digits.
+    // writeFindings wrote it completely, or not at all. Samples in it keep their digits.
     return parseExactValues(Buffer.concat(chunks).toString()) as unknown as FoundInSegment;
   } catch (cause) {
     if (!(cause instanceof SyntaxError || cause instanceof StagingMissingError)) throw cause;

@@ -6,19 +6,19 @@ import { addNoteCounts, createNoteSum, type NoteSum } from './note-tally.ts';
 import type { NoteCounts } from '../../../formats/record-notes.ts';
 import { addUnusual, createUnusualSum, type UnusualCounts, type UnusualSum } from './unusual-tally.ts';
 
-/** What was found in one segment: JSON beside its spill. Findings of all segments add up to those of the run. */
+/** Findings of one segment, stored as JSON. Those of all segments add up to those of the run. */
 export interface Findings {
-  /** Blank lines too. */
+  /** Includes blank lines. */
   readonly records: number;
   readonly skipped: Readonly<Record<string, number>>;
-  /** Events before the choice of the run, and those that it left out by reason. Undefined: nothing was chosen. */
+  /** Events before the choice of the run, and those that it excluded by reason. */
   readonly choice?: { readonly read: number; readonly leftOut: Readonly<Record<string, number>> };
   readonly converted: number;
   /** Records that could not be read. */
   readonly unreadable: number;
-  /** Events that the door would refuse. */
+  /** Events that ingest would reject. */
   readonly refused: number;
-  /** Events, without the refused ones. */
+  /** Events without rejected ones. */
   readonly events: number;
   readonly byName: readonly NameFinding[];
   readonly errors: readonly ErrorGroup[];
@@ -28,12 +28,12 @@ export interface Findings {
   readonly identifies: number;
   readonly groupIdentifies: number;
   readonly ids: SavedIds;
-  /** Most first. */
+  /** Most frequent first. */
   readonly busiest: readonly (readonly [id: string, events: number])[];
   readonly inFuture: number;
-  /** Undefined: there are none. */
+  /** Unusual values, if any. */
   readonly unusual?: UnusualCounts;
-  /** What readers noted beside the events; undefined: nothing. */
+  /** Notes of readers, if any. */
   readonly notes?: NoteCounts;
 }
 
@@ -45,16 +45,16 @@ export interface NameFinding {
   readonly last: number;
 }
 
-/** Reason of a record that is left out, since it has nothing to say. */
+/** Reason for skipping a record that contains nothing to import. */
 export const emptyResult = 'nothing to import in the record';
 export const samplesMax = 20;
 const unmappedMax = 200;
 const reasonsMax = 200;
 const otherReasons = 'other reasons';
-/** Ids that are kept while pieces are added up. */
+/** Maximum number of ids while segments are summed up. */
 const busiestMax = 20_000;
 
-/** The findings of the run while they are added up. */
+/** The findings of the run while they are summed up. */
 export interface Sum {
   readonly counts: Record<CountKey, number>;
   readonly skipped: Map<string, number>;
@@ -140,7 +140,7 @@ function addName(sum: Sum, { name, count, first, last }: NameFinding): void {
   }
 }
 
-/** One sample for every combination of names: the first ones of the source show the most. */
+/** Keeps one sample per combination of names; the first ones of the source are the most useful. */
 function addSample(sum: Sum, sample: SamplePair): void {
   const key = sampleKey(sample.events);
   if (sum.samples.length >= samplesMax || sum.sampled.has(key)) return;
@@ -161,7 +161,7 @@ export function countName(names: Map<string, number>, name: string, count: numbe
   if (names.has(name) || names.size < unmappedMax) names.set(name, (names.get(name) ?? 0) + count);
 }
 
-/** The entries with the highest counts, in order. */
+/** Returns the entries with the highest counts, in order. */
 export function mostOf(counts: Iterable<readonly [string, number]>, max: number): (readonly [string, number])[] {
   const all = [...counts];
   const least = leastOfMost(
@@ -172,7 +172,7 @@ export function mostOf(counts: Iterable<readonly [string, number]>, max: number)
   return most.toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, max);
 }
 
-/** What the highest `max` of the counts have at least; of many, sorting numbers alone tells. Changes their order. */
+/** Returns the least of the highest `max` counts; for many counts sorting numbers alone is fast. Changes their order. */
 export function leastOfMost(counts: Float64Array, max: number): number {
   return counts.length > max ? (counts.sort()[counts.length - max] as number) : -Infinity;
 }

@@ -1,8 +1,8 @@
 import type { Words } from '../rows/event-keys.ts';
 
 /**
- * How many different ids there are: exact as long as they fit, then by a sample of all hashes whose last bits are zero
- * (error about 1 %). Samples of pieces merge into the sample of the whole.
+ * Counts different ids: exactly as long as they fit, then by a sample of all hashes whose last bits are zero (error about 1 %). Samples of
+ * segments merge into the sample of the whole.
  */
 export interface IdSample {
   add(hash: Words): void;
@@ -11,7 +11,7 @@ export interface IdSample {
   save(): SavedIds;
 }
 
-/** JSON. `level`: bits that have to be zero; `hashes`: 8 bytes each, base64. */
+/** JSON. `level` is the number of bits that must be zero; `hashes` has 8 bytes each, base64. */
 export interface SavedIds {
   readonly level: number;
   readonly hashes: string;
@@ -34,7 +34,7 @@ export function createIdSample(sizeMax = 8192): IdSample {
   };
   return {
     add: ({ low, high }) => {
-      // The last bits of `low` decide; they are the last ones of the number as well.
+      // The last bits of `low` decide, which are the last bits of the number too.
       if (level > 0 && low % 2 ** Math.min(level, 32) !== 0) return;
       const hash = (high & 0x1fffff) * 2 ** 32 + low;
       if (isInSample(hash, level)) keep(hash);
@@ -63,7 +63,7 @@ function isInSample(hash: number, level: number): boolean {
   return level === 0 || hash % 2 ** level === 0;
 }
 
-/** A set of hashes, outside the heap: whole numbers of 53 bits. */
+/** A set of hashes outside the heap: integers of 53 bits. */
 interface Hashes {
   readonly size: number;
   add(hash: number): void;
@@ -72,7 +72,7 @@ interface Hashes {
 
 const free = -1;
 
-/** Of at most one more than `sizeMax`. */
+/** Holds at most one more than `sizeMax`. */
 function createHashes(sizeMax: number): Hashes {
   const slots = 2 ** Math.ceil(Math.log2((sizeMax + 1) * 2));
   const table = new Float64Array(slots).fill(free);
@@ -82,7 +82,7 @@ function createHashes(sizeMax: number): Hashes {
       return size;
     },
     add: (hash) => {
-      // By its upper bits: the lower ones of a sample are zero.
+      // The upper bits choose the slot, because the lower ones of a sample are zero.
       let slot = Math.floor(hash / 2 ** 32) & (slots - 1);
       for (; table[slot] !== free; slot = (slot + 1) & (slots - 1)) if (table[slot] === hash) return;
       table[slot] = hash;

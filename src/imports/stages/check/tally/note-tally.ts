@@ -38,14 +38,14 @@ function addCount(sum: NoteSum, of: NoteCode, { count, amount, samples }: NoteCo
   sum.set(of, known);
 }
 
-/** Nothing where there are none. */
+/** Returns an empty object without notes. */
 export function noteCountsOf(sum: NoteSum): { readonly notes?: NoteCounts } {
   if (sum.size === 0) return {};
   const counts = [...sum].map(([code, { samples, ...rest }]) => [code, { ...rest, samples: [...samples] }]);
   return { notes: Object.fromEntries(counts) as NoteCounts };
 }
 
-/** In the order of the list, so that what is incomplete comes first. */
+/** Returns notes in the order of the list, so that what is incomplete comes first. */
 export function noteFindings(sum: NoteSum): NoteFinding[] {
   return noteCodes.flatMap((of) => {
     const found = sum.get(of);

@@ -13,7 +13,7 @@ import { addNotes, createNoteSum, noteCountsOf } from './note-tally.ts';
 import type { UnmappedNames } from '../segment/find-unmapped.ts';
 import type { Chosen } from '../../../formats/format.ts';
 
-/** Counts what becomes of the records of one segment. */
+/** Counts the outcomes of the records of one segment. */
 export interface SegmentTally {
   record(): void;
   skip(reason: string): void;
@@ -21,28 +21,28 @@ export interface SegmentTally {
   readonly choose: ChoiceTally['choose'];
   readonly unusual: UnusualTally;
   note(notes: readonly FoundNote[]): void;
-  /** A record became events, or would have: none are left where all of them are refused. `text` is its JSON. */
+  /** Counts a record that became events, or would have: `events` is empty if all of them are rejected. `text` is its JSON. */
   convert(part: string, line: number, text: string, events: readonly WireEvent[]): void;
   property(name: string): void;
-  /** The entry of its name, with the index that stands for it in the spill. `id` is the hash of its distinct_id. */
+  /** Counts an event and returns the entry of its name, whose index represents it in rows. `id` is the hash of its distinct_id. */
   event(event: ReadyEvent, id: Words): NameEntry;
-  /** The same of a link that other segments may have made, too: counted is what stays of them (repeated-links.ts). */
+  /** Does the same for a link that other segments may have created too: only links that stay are counted (repeated-links.ts). */
   link(event: Pick<ReadyEvent, 'event'>, id: Words): NameEntry;
-  /** The same in pieces, for what is known of a name and an id already. */
+  /** Parts of `event`, for known names and ids. */
   readonly events: EventTally;
-  /** A record became events that are counted, and of which no sample is wanted. */
+  /** Counts a record whose events are counted and that needs no sample. */
   convertPlain(): void;
-  /** Whether the next record that becomes events of these names would be kept as a sample. */
+  /** Returns whether a record with events of these names would be kept as a sample. */
   wantsSample(names: readonly string[]): boolean;
   readonly names: readonly string[];
-  /** So far; `events`: links too. */
+  /** Returns the counts up to now; `events` includes links. */
   counts(): Record<'records' | 'skipped' | 'converted' | 'unreadable' | 'events', number>;
   findings(): Findings;
 }
 
 const sampleCharsMax = 16_384;
 
-/** `sampled`: combinations of names that the run has samples of. */
+/** `sampled` holds combinations of names of which the run has samples. */
 export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>, now: () => number): SegmentTally {
   const counts = { records: 0, converted: 0, unreadable: 0, refused: 0 };
   const unusual = createUnusualTally();
@@ -114,7 +114,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
   };
 }
 
-/** Whether the JSON may nest deeper than an event is allowed to: brackets in texts count, too. */
+/** Returns whether the JSON may nest deeper than allowed; brackets within texts count too. */
 function isDeep(text: string): boolean {
   let depth = 0;
   for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
@@ -124,10 +124,10 @@ function isDeep(text: string): boolean {
   return false;
 }
 
-/** Counts what the choice of the run made of the events of a segment. */
+/** Counts the effects of the run's choice on the events of a segment. */
 interface ChoiceTally {
   choose(chosen: Chosen): void;
-  /** Nothing where there is no choice. */
+  /** Returns an empty object without a choice. */
   found(): Pick<Findings, 'choice'>;
 }
 

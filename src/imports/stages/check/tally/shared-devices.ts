@@ -2,25 +2,25 @@ import { hashText } from '../rows/event-keys.ts';
 import { createFirstValues } from '../rows/first-values.ts';
 
 /**
- * Anonymous ids that were tied to more than one person. Remembers of every anonymous id its first person only, 12 bytes
- * each, and everything of those that turn out to be shared.
+ * Finds anonymous ids that are linked to several persons. Keeps only the first person of every anonymous id, 12 bytes each, and everything
+ * about those that turn out to be shared.
  */
 export interface SharedDevices {
   add(anonymousId: string, distinctId: string): void;
-  /** Those with most persons first. */
+  /** Sorted by number of persons, most first. */
   readonly shared: readonly { readonly id: string; readonly persons: number }[];
-  /** Not everything could be remembered: there may be more. */
+  /** There may be more, because not everything could be kept. */
   readonly isIncomplete: boolean;
 }
 
-/** Anonymous ids and persons that were tied together, each pair once: two texts each. */
+/** Linked anonymous ids and persons, each pair once: two texts each. */
 export interface Pairs {
   add(anonymousId: string, distinctId: string): void;
   list(): readonly string[];
 }
 
 export function createPairs(): Pairs {
-  // Nearly all have one person, and a set for each would be more than all else that the collector has to move.
+  // Nearly all have one person, and a set for each would be most of what the garbage collector has to move.
   const first = new Map<string, string>();
   const others = new Map<string, Set<string>>();
   const pairs: string[] = [];
@@ -45,7 +45,7 @@ export function addPairs(devices: Pick<SharedDevices, 'add'>, pairs: readonly st
 }
 
 export interface SharedDevicesLimits {
-  /** Anonymous ids in all, and of several persons; persons of one. */
+  /** Limits of anonymous ids in total, of those with several persons, and of persons of one. */
   readonly ids: number;
   readonly shared: number;
   readonly persons: number;

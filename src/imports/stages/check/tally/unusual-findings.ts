@@ -14,11 +14,11 @@ import { cutTogether, type UnusualSum } from './unusual-tally.ts';
 
 export interface UnusualFindingsOptions {
   readonly words: AdviceWords;
-  /** Of the format. */
+  /** Time fields of the format. */
   readonly times: RecordTimes | undefined;
 }
 
-/** Odd values that were found, with what becomes of them and how another rule is chosen. */
+/** Returns unusual values with their outcomes and how to choose other rules. */
 export function unusualFindings(
   sum: UnusualSum,
   choice: ImportChoice | undefined,
@@ -32,28 +32,28 @@ export function unusualFindings(
     const together = of === 'long_ids' && rule === 'cut' ? cutTogether(sum) : 0;
     const outcome =
       `${integer(found.count)} ${nouns[of]} (${samples.map((sample) => JSON.stringify(sample)).join(', ')}): ` +
-      `${outcomeOf(of, rule)}${together === 0 ? '' : `; ${integer(together)} different ids become fewer by that`}.`;
+      `${outcomeOf(of, rule)}${together === 0 ? '' : `; ${integer(together)} different ids become fewer that way`}.`;
     const detail = `${outcome} Other rules: ${otherRules(of, rule, { words, times })}.`;
     return [{ of, rule, count: found.count, samples, outcome, detail }];
   });
 }
 
 const nouns: Readonly<Record<UnusualValue, string>> = {
-  padded_ids: 'events have ids with white space at an end',
+  padded_ids: 'events have ids with leading or trailing white space',
   long_ids: 'events have ids of more than 200 characters',
   long_names: 'events have names of more than 200 characters',
   long_properties: 'properties have names of more than 200 characters',
-  odd_times: 'events lie before the year 2000, far in the future, or at a time that cannot be read',
+  odd_times: 'events have a time before the year 2000, far in the future, or unreadable',
 };
 
 const outcomes: { readonly [Value in UnusualValue]: Readonly<Record<RuleOf<Value>, string>> } = {
   padded_ids: {
-    keep: 'they are other ids than those without it',
-    trim: 'it is taken off',
+    keep: 'they are different from the ids without it',
+    trim: 'it is removed',
     reject: 'their records are rejected',
   },
   long_ids: {
-    cut: 'they are cut to that, as the store does',
+    cut: 'they are truncated to that, as the store does',
     shorten: 'they are shortened to that, with a hash at the end',
     reject: 'their records are rejected',
   },
@@ -64,9 +64,9 @@ const outcomes: { readonly [Value in UnusualValue]: Readonly<Record<RuleOf<Value
     reject: 'their records are rejected',
   },
   odd_times: {
-    keep: 'from 1900 until a day ahead they stay, others are rejected; see whether the source counts its time as the format expects it',
-    guess: 'what can mean one time only is read',
-    received: 'the time at which the source received them stands in, where it is known',
+    keep: 'from 1900 until a day ahead they stay, others are rejected; check that the source has the time zone and unit that the format expects',
+    guess: 'unambiguous times are read',
+    received: 'the time at which the source received them replaces it, if known',
     reject: 'their records are rejected',
   },
 };
@@ -76,7 +76,7 @@ function outcomeOf(of: UnusualValue, rule: string): string {
   return known[rule] ?? rule;
 }
 
-/** Nothing is advised that the format's records have nothing for. */
+/** Lists the rules that are possible for the format's records. */
 function otherRules(of: UnusualValue, rule: string, { words, times }: UnusualFindingsOptions): string {
   return unusualValues[of].rules
     .filter((other) => other !== rule && fits(other, times))

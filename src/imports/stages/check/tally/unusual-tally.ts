@@ -6,10 +6,10 @@ import type { WireEvent } from '../../../../wire/contract/wire-event.ts';
 import { findLongName, isLongName, findCutId, findPaddedId } from '../../../choosing/ids-and-names.ts';
 import type { FoundValues } from '../../../formats/format.ts';
 
-/** Odd values of a segment, by the rule that is for them. */
+/** Unusual values of a segment, by kind. */
 export interface UnusualCounts {
   readonly counts: Readonly<Partial<Record<UnusualValue, UnusualCount>>>;
-  /** Of ids that are cut: a hash of what is left and one of the whole, in hexadecimal digits. */
+  /** For truncated ids, a hash of the rest and one of the whole, in hexadecimal digits. */
   readonly cutIds: readonly string[];
 }
 
@@ -19,12 +19,12 @@ export interface UnusualCount {
 }
 
 export interface UnusualTally {
-  /** What a rule of the choice was applied to. */
+  /** Counts values to which a rule of the choice was applied. */
   readonly ruled: (found: FoundValues) => void;
   readonly event: (event: WireEvent) => void;
   readonly property: (name: string) => void;
   readonly time: (value: string) => void;
-  /** Nothing where there are none. */
+  /** Returns an empty object without unusual values. */
   readonly found: () => { readonly unusual?: UnusualCounts };
 }
 
@@ -71,7 +71,7 @@ function hashOf(text: string): string {
   return hash('sha256', text, 'hex').slice(0, hashChars);
 }
 
-/** Odd values of a run while segments are added up. */
+/** Unusual values of a run while segments are summed up. */
 export interface UnusualSum {
   readonly counts: Map<UnusualValue, { count: number; readonly samples: Set<string> }>;
   readonly cutIds: Set<string>;
@@ -93,7 +93,7 @@ export function addUnusual(sum: UnusualSum, { counts, cutIds }: UnusualCounts): 
   for (const pair of cutIds) if (sum.cutIds.size < sumCutIdsMax) sum.cutIds.add(pair);
 }
 
-/** How many different ids become one with another when they are cut. */
+/** Counts different ids that become equal to another one when they are truncated. */
 export function cutTogether({ cutIds }: UnusualSum): number {
   const perCut = new Map<string, number>();
   for (const pair of cutIds) {

@@ -7,7 +7,7 @@ import { checkTest, type LoadedEvent } from '../../../../../test/support/check-s
 const long = 'x'.repeat(250);
 const day = 1_704_067_200;
 
-/** Records with every kind of odd value, among good ones. */
+/** Returns records with every kind of unusual value, among good ones. */
 function records(): object[] {
   const record = (n: number, event: string, id: string, more: object = {}): object => ({
     event,
@@ -44,8 +44,8 @@ async function checked(
   return { result, events: await test.events(), unusual };
 }
 
-describe('odd values of a source', () => {
-  it('are each a finding with its count, samples, what becomes of it and the flags of the other rules', async () => {
+describe('unusual values of a source', () => {
+  it('are each a finding with its count, samples, outcome and the flags of the other rules', async () => {
     const { result, events, unusual } = await checked();
     expect([...unusual.values()].map(({ of, rule, count }) => [of, rule, count])).toEqual([
       ['padded_ids', 'keep', 2],
@@ -56,16 +56,16 @@ describe('odd values of a source', () => {
     ]);
     expect(unusual.get('padded_ids')?.samples).toEqual([' u1', 'u2\t']);
     expect(unusual.get('padded_ids')?.detail).toContain('Other rules: --padded-ids trim, --padded-ids reject.');
-    expect(unusual.get('long_ids')?.detail).toContain('2 different ids become fewer by that');
+    expect(unusual.get('long_ids')?.detail).toContain('2 different ids become fewer that way');
     expect(unusual.get('odd_times')?.samples).toEqual(
       expect.arrayContaining(['1970-01-02T00:00:00.000000Z', 'March 4, 2024 5:06 PM']),
     );
     expect(result.warnings).toEqual(expect.arrayContaining([...unusual.values()].map(({ detail }) => detail)));
-    // Without a rule all is as it was: one name, one time ahead and one unreadable time are rejected.
+    // Without a rule one name, one future time and one unreadable time are rejected.
     expect([result.totals.rejected, events.length]).toEqual([3, 8]);
   });
 
-  it('go by the rules: nothing is lost, no two ids become one, and the sums hold', async () => {
+  it('follow the rules: nothing is lost, no two ids become one, and the sums agree', async () => {
     const rules = { padded_ids: 'trim', long_ids: 'shorten', long_names: 'shorten' } as const;
     const { result, events, unusual } = await checked({ ...rules, long_properties: 'shorten', odd_times: 'received' });
     expect([result.totals.rejected, result.totals.events_read, events.length]).toEqual([0, 11, 11]);
@@ -81,7 +81,7 @@ describe('odd values of a source', () => {
     ]);
   });
 
-  it('are rejected, each with its reason, where that is the rule', async () => {
+  it('are rejected, each with its reason, if that is the rule', async () => {
     const rules = { padded_ids: 'reject', long_ids: 'reject', odd_times: 'reject' } as const;
     const { result, events } = await checked({ ...rules, long_properties: 'reject' });
     expect([result.totals.rejected, events.length]).toEqual([10, 1]);

@@ -10,8 +10,8 @@ function hashOf(text: string): Words {
   return words;
 }
 
-describe('what the check keeps in memory has a bound', () => {
-  it('different ids: exact as long as they fit, close beyond, the same in pieces as in one', () => {
+describe('memory of the check is bounded', () => {
+  it('different ids: exact as long as they fit, close beyond, the same in segments as in one', () => {
     const whole = createIdSample(4096);
     let exact = 0;
     const pieces = [createIdSample(4096), createIdSample(4096), createIdSample(4096)];
@@ -29,7 +29,7 @@ describe('what the check keeps in memory has a bound', () => {
     expect(Buffer.from(whole.save().hashes, 'base64').length).toBeLessThanOrEqual(4096 * 8);
   });
 
-  it('shared devices: ids of several persons are found, and it says when it could not remember all', () => {
+  it('shared devices: ids of several persons are found, and it reports when it could not keep all', () => {
     const devices = createSharedDevices({ ids: 100, shared: 5, persons: 3 });
     for (let n = 0; n < 90; n += 1) devices.add(`device-${n}`, `user-${n}`);
     for (const person of ['a', 'b', 'a']) devices.add('device-7', person);
@@ -40,7 +40,7 @@ describe('what the check keeps in memory has a bound', () => {
     expect(devices.isIncomplete).toBe(true);
   });
 
-  it('keys: 300,000 identities that differ in one part only are all different, and known again', () => {
+  it('keys: 300,000 identities that differ in one part only are all different, and found again', () => {
     const uuid = (n: number): string => `0190a000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
     const keys = createFirstValues(1_000_000);
     const key = { low: 0, high: 0 };

@@ -10,15 +10,15 @@ import type { CheckTools } from '../check-tools.ts';
 import type { Deferred } from '../links/deferred-events.ts';
 import { createSegmentRows, type RowsOfSegment } from '../rows/segment-rows.ts';
 
-/** What all segments of a run have in common; structured clone. */
+/** What all segments of a run share; structured clone. */
 export interface AloneSetup {
   readonly runId: string;
   readonly projectId: number;
-  /** Whether persons and groups of the target learn from facts. */
+  /** Whether facts update persons and groups of the target. */
   readonly wantsFacts: boolean;
   readonly reader: ReaderOptions;
   readonly eventBytesMax: number;
-  /** Time between two reports of how far a segment is. */
+  /** Minimum time between two progress reports of a segment. */
   readonly progressMs: number;
 }
 
@@ -31,37 +31,37 @@ export interface SegmentTask {
   /** `received_at` of the first line of the part, µs since the epoch. */
   readonly firstPlace: number;
   readonly lines: Buffer;
-  /** Lines of the part that stand for what could not be staged. */
+  /** Lines of the part that replace what could not be staged. */
   readonly held: ReadonlyMap<number, RejectedRecord> | undefined;
   /** ms since the epoch. */
   readonly now: number;
-  /** What is known of the segments before, where this one is checked again for that; undefined: nothing that matters. */
+  /** What earlier segments know that matters to this one, if it is checked again because of that. */
   readonly before: KnownBefore | undefined;
 }
 
 /** A checked segment; structured clone. */
 export interface CheckedSegment {
   readonly found: RowsOfSegment;
-  /** JSON of `Findings`: samples hold numbers kept digit by digit, which structured clone refuses. */
+  /** JSON of `Findings`: samples hold exact numbers, which structured clone refuses. */
   readonly findings: string;
-  /** File of rejected records; empty: there are none. */
+  /** File of rejected records; empty without rejected records. */
   readonly rejected: readonly Buffer[];
   readonly handOver: HandOver;
 }
 
-/** What a segment tells the run besides its findings: it has to be added up in the order of segments. */
+/** What a segment passes to the run in addition to its findings; it is added in the order of segments. */
 export interface HandOver {
   readonly memories: SegmentMemories;
   readonly deferred: Deferred;
-  /** Anonymous ids and persons that were tied together, each pair once: two texts each. */
+  /** Linked anonymous ids and persons, each pair once: two texts each. */
   readonly devices: readonly string[];
-  /** Of each table to join: whether an event had a row in it. */
+  /** For each table to join, whether an event had a row in it. */
   readonly joined: readonly boolean[];
 }
 
 /**
- * Checks one segment without looking at any other, so that it does not matter which thread does it, or when. `tools` are used by
- * one at a time. `before`: what is counted already, in place of the task's. `onLines` is told how far it is.
+ * Checks one segment independently of all others, so it does not matter which thread does it, or when. `tools` serve one call at a time.
+ * `before` replaces the counts of the task. `onLines` receives the progress.
  */
 export async function checkAlone(
   { runId, projectId, wantsFacts, reader, eventBytesMax, progressMs }: AloneSetup,
@@ -120,7 +120,7 @@ export async function checkAlone(
   };
 }
 
-/** Passes on how far a segment is at most once in `everyMs`, so that showing progress costs a check next to nothing. */
+/** Limits progress reports to one per `everyMs`, so that they cost the check almost nothing. */
 function paced(everyMs: number, onLines: OnLines): OnLines {
   let last = performance.now();
   return (lines) => {

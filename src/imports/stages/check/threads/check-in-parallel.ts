@@ -16,16 +16,16 @@ import { addPairs, type SharedDevices } from '../tally/shared-devices.ts';
 import type { Failpoint } from '../../../../base/failpoint.ts';
 import { writeFindings } from '../tally/findings-file.ts';
 
-/** Checking the segments of a run. */
+/** A check of the segments of a run. */
 export interface Checking {
   readonly deps: Ready;
   readonly leased: LeasedRun;
   readonly parts: readonly StoredPart[];
   readonly progress: CheckProgress;
   readonly held: HeldLines;
-  /** Gets the ids that are tied together. */
+  /** Receives linked ids. */
   readonly devices: SharedDevices;
-  /** Gets the links that segments made. */
+  /** Receives the links of segments. */
   readonly links: RepeatedLinks;
   readonly rows: RunRows;
   readonly wantsFacts: boolean;
@@ -33,12 +33,12 @@ export interface Checking {
 
 interface CheckingSideBySide extends Checking {
   readonly workers: CheckWorkers;
-  /** Gets marks for the tables in which events have rows. */
+  /** Receives marks for the tables in which events have rows. */
   readonly tables: readonly { isMatched: boolean }[];
 }
 
 interface SegmentPlace extends SegmentRef {
-  /** In the run, from 0. */
+  /** Number in the run, from 0. */
   readonly number: number;
   readonly linesBefore: number;
   /** `received_at` of the first line of the part, µs since the epoch. */
@@ -46,15 +46,14 @@ interface SegmentPlace extends SegmentRef {
 }
 
 /**
- * Each segment is checked alone, several of them at a time; what they found is put on record in the order of the source. So the
- * results do not depend on how many there are at a time, and a check that was interrupted goes on with any number. Returns what is to be
- * added to the findings of all.
+ * Checks each segment alone, several at a time, and stores their findings in the order of the source. So results do not depend on the
+ * number of threads, and an interrupted check continues with any number. Returns what is to be added to the findings of all.
  */
 export async function checkSideBySide(checking: CheckingSideBySide): Promise<Pick<MemorySum, 'addTo'>> {
   const { deps, leased, parts, progress, rows, workers } = checking;
   const sum = createMemorySum();
   let current: StoredPart | undefined;
-  // In the order of the source.
+  // Called in the order of the source.
   const enter = (part: StoredPart): void => {
     if (part !== current) sum.startFile();
     current = part;
@@ -72,7 +71,7 @@ export async function checkSideBySide(checking: CheckingSideBySide): Promise<Pic
   }
   const stop = new AbortController();
   const signal = AbortSignal.any([leased.signal, stop.signal]);
-  // One more than threads, so that none waits until a segment is read.
+  // One more than threads, so that no thread waits for a segment to be read.
   const inMemory = createPlaces(workers.threads === 1 ? 1 : workers.threads + 1);
   const check = (place: SegmentPlace, before?: SegmentTask['before']): Promise<CheckedSegment> =>
     inMemory(async () => {
@@ -83,10 +82,10 @@ export async function checkSideBySide(checking: CheckingSideBySide): Promise<Pic
       return await workers.check(taskOf(checking, place, lines, before), sum, onLines);
     });
   await inOrder(inTurn(left), {
-    // As many again may be checked and wait for one before them, or for what is being written.
+    // As many again may be checked and wait for an earlier one, or for a write.
     max: workers.threads === 1 ? 1 : 2 * workers.threads + 1,
     work: async (place) => {
-      // A thread alone counts on from what was counted before.
+      // A single thread continues the counts of earlier segments.
       if (workers.threads === 1) enter(place.part);
       return { place, found: await check(place) };
     },
@@ -115,7 +114,7 @@ function placesOf(createdAt: number, parts: readonly StoredPart[]): readonly Seg
 }
 
 /**
- * `received_at` of the first line of each part, µs since the epoch. They end when the run was created (ms), so that none lies in the
+ * Returns `received_at` of the first line of each part, µs since the epoch. They end when the run was created (ms), so that none is in the
  * future, and a run that was created later has later ones.
  */
 function firstPlaces(createdAt: number, parts: readonly StoredPart[]): ReadonlyMap<StoredPart, number> {
@@ -158,7 +157,7 @@ function add(
   if (index === part.segments.length - 1) progress.part();
 }
 
-/** Whether segments were checked by an earlier version, which left other files behind. */
+/** Returns whether an earlier version checked segments, which wrote other files. */
 export async function lackFiles(
   staging: Staging,
   { id, createdAt }: Run,
@@ -172,7 +171,7 @@ export async function lackFiles(
     );
 }
 
-/** Does so many pieces of work at a time, at most; the others wait, first come, first served. */
+/** Limits concurrent work; the others wait, first come, first served. */
 type Places = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 function createPlaces(max: number): Places {
@@ -184,7 +183,7 @@ function createPlaces(max: number): Places {
     try {
       return await work();
     } finally {
-      // Handed over, so that nobody comes in between.
+      // The place is passed on directly, so that no other work takes it.
       const next = waiting.shift();
       if (next === undefined) taken -= 1;
       else next();
@@ -192,7 +191,7 @@ function createPlaces(max: number): Places {
   };
 }
 
-/** Where a segment belongs. */
+/** A segment of a part. */
 interface SegmentRef {
   readonly part: StoredPart;
   readonly index: number;
@@ -204,7 +203,7 @@ interface WriteDeps {
   readonly rows: RunRows;
 }
 
-/** Puts on record what was found in a segment, its rows first. */
+/** Stores the findings of a segment, its rows first. */
 async function writeChecked(
   { staging, failpoint, rows }: WriteDeps,
   leased: LeasedRun,
@@ -218,7 +217,7 @@ async function writeChecked(
   await writeHandOver(staging, id, place, handOver);
   const rejectedKey = stagingKeys.rejected(id, `check-${pad(part.seq)}-${pad(index)}`);
   if (rejected.length > 0) await staging.write(rejectedKey, rejected);
-  // Where a check was interrupted, the one before may have left a file that this one does not need.
+  // An interrupted check may have left a file that this one does not need.
   else if (index === part.checked) await staging.remove(rejectedKey);
   failpoint('import_rows_written');
   await leased.savePart(part.seq, { checked: index + 1 });

@@ -10,28 +10,28 @@ import type { WorkersOptions } from './check-workers.ts';
 import type { TableText } from '../read-tables.ts';
 import { answerTransform } from '../segment/transform-over.ts';
 
-/** What a thread is started with; structured clone. */
+/** Start data of a thread; structured clone. */
 export interface CheckThreadData {
   readonly setup: AloneSetup;
   readonly tables: readonly TableText[];
-  /** Undefined: the run has none. */
+  /** `undefined` if the run has no transform. */
   readonly transform: TransformAbout | undefined;
 }
 
-/** What a thread says between calls: how many lines of the segment it has read. */
+/** Progress message of a thread: how many lines of the segment it has read. */
 export interface LinesRead {
   readonly linesRead: number;
 }
 
 export interface CheckThread {
-  /** One at a time. */
+  /** Checks one segment at a time. */
   check(task: SegmentTask, onLines: OnLines): Promise<CheckedSegment>;
   /** Rejects when the thread has ended. */
   readonly ended: Promise<never>;
   close(): Promise<void>;
 }
 
-/** `onFailure`: gets errors of the transform. */
+/** `onFailure` receives errors of the transform. */
 export function startCheckThread(
   { setup, tables, transform }: WorkersOptions,
   onFailure: (error: Error) => void,
@@ -47,12 +47,12 @@ export function startCheckThread(
   const call = callOver(port);
   const code = answerTransform(transform, onFailure);
   answerOver(port, code.answers);
-  /** Who wants to know how far the segment is that the thread checks. */
-  let tell: OnLines | undefined;
+  /** Receives the progress of the present segment. */
+  let report: OnLines | undefined;
   port.on('message', (message) => {
-    if (isLinesRead(message)) tell?.(message.linesRead);
+    if (isLinesRead(message)) report?.(message.linesRead);
   });
-  /** What the thread is doing. */
+  /** Present work of the thread, for errors. */
   let work = 'starting a thread';
   const failed = (cause: unknown): CheckFailure => checkFailure(work, cause);
   const ended = new Promise<never>((_, reject) => {
@@ -61,10 +61,10 @@ export function startCheckThread(
   });
   ended.catch(() => undefined);
   return {
-    // What check-thread.ts answers: bytes came as plain arrays.
+    // check-thread.ts responds; bytes arrive as plain arrays.
     check: async (task, onLines) => {
       work = `checking ${task.part} from line ${task.linesBefore + 1} on`;
-      tell = onLines;
+      report = onLines;
       const checked = (await call('check', task)) as CheckedSegment;
       return { ...checked, rejected: checked.rejected.map(asBuffer) };
     },
@@ -84,7 +84,7 @@ function isLinesRead(message: unknown): message is LinesRead {
   return typeof message === 'object' && message !== null && 'linesRead' in message;
 }
 
-/** Lines move to the thread instead of being copied. */
+/** Lines are transferred to the thread instead of being copied. */
 function memoryOf(message: unknown): ArrayBuffer[] {
   const { call } = message as { readonly call?: { readonly args: readonly unknown[] } };
   const { lines } = (call?.args[0] ?? {}) as Partial<SegmentTask>;

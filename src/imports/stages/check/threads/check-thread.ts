@@ -1,4 +1,4 @@
-/** A thread that checks segments of one run, each alone, as it is asked to. */
+/** A thread that checks segments of one run, each alone, on request. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { asBuffer, isMovable } from '../../../../base/free-memory.ts';
 import { answerOver, callOver } from '../../../../base/calls.ts';
@@ -9,13 +9,13 @@ import { transformOver } from '../segment/transform-over.ts';
 
 const parent = parentPort;
 if (parent === null) throw new Error('expected to run as a thread of the check');
-// What check-thread-host.ts gives.
+// check-thread-host.ts provides it.
 const { setup, tables, transform } = workerData as CheckThreadData;
 const port = {
   postMessage: (message: unknown) => parent.postMessage(message, memoryOf(message)),
   on: (event: 'message', listener: (message: unknown) => void) => parent.on(event, listener),
 };
-// It is ended from outside.
+// The host terminates the thread.
 const { signal } = new AbortController();
 const call = callOver(port);
 const tools = createCheckTools(tables, transform && transformOver(call, transform));
@@ -27,7 +27,7 @@ function onLines(linesRead: number): void {
   port.postMessage({ linesRead } satisfies LinesRead);
 }
 
-/** Rows and numbers move back instead of being copied. */
+/** Rows and numbers are transferred back instead of being copied. */
 function memoryOf(message: unknown): ArrayBuffer[] {
   const { answer } = message as { readonly answer?: { readonly value?: unknown } };
   const { found, rejected = [], handOver } = (answer?.value ?? {}) as Partial<CheckedSegment>;

@@ -12,14 +12,14 @@ import { createCheckStage } from '../check-stage.ts';
 
 const small: Partial<CheckLimits> = { threadBytesMin: 1, deferredRows: 20 };
 
-/** What comes again in other segments: links, ids that are counted, contents of groups; and lines that are no records. */
+/** Returns lines that recur in other segments (links, counted ids, contents of groups), and lines that are not records. */
 function linesOf(records: readonly unknown[]): readonly string[] {
   const lines = records.map((record) => JSON.stringify(record));
   const again = lines.filter((_, index) => index % 9 === 0);
   return [...lines, '{"broken', '', ...again, '7', ...again.toReversed()];
 }
 
-/** A blank line is none. */
+/** Blank lines are not records. */
 function recordsIn(lines: readonly string[]): number {
   return lines.filter((line) => line !== '').length;
 }
@@ -42,7 +42,7 @@ async function staged(format: string, formatOptions: FormatOptions, lines: reado
   return test;
 }
 
-/** Every file of the run, byte by byte, and every row of both tables. */
+/** Returns every file of the run, byte by byte, and every row of both tables. */
 async function everything(test: CheckTest): Promise<unknown> {
   const files = await test.staging.list('r/');
   const bytes = await Promise.all(
@@ -54,7 +54,7 @@ async function everything(test: CheckTest): Promise<unknown> {
 }
 
 describe('a check in several threads', () => {
-  it.each(sources)('%s: leaves the same bytes behind with 1, 2 and 4 of them', async (format, records, options) => {
+  it.each(sources)('%s: writes the same bytes with 1, 2 and 4 of them', async (format, records, options) => {
     const lines = linesOf(records);
     const found: unknown[] = [];
     for (const threads of [1, 2, 4]) {
@@ -68,7 +68,7 @@ describe('a check in several threads', () => {
     expect(found[2]).toEqual(found[0]);
   });
 
-  it('goes on with another number after each crash, and leaves the same behind', async () => {
+  it('continues with another number after each crash, and has the same result', async () => {
     const lines = linesOf([...mixpanelRecords(3, 200)]);
     await using whole = await staged('mixpanel', {}, lines);
     await whole.check({ limits: small, threads: 1 });
@@ -95,7 +95,7 @@ describe('a check in several threads', () => {
     expect(await everything(test)).toEqual(await everything(whole));
   });
 
-  it('stops with the run, and goes on when that does', async () => {
+  it('stops with the run, and continues when that is resumed', async () => {
     const lines = linesOf([...mixpanelRecords(3, 200)]);
     await using test = await staged('mixpanel', {}, lines);
     const stop = new AbortController();

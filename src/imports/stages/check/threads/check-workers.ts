@@ -9,11 +9,11 @@ import type { TableText } from '../read-tables.ts';
 import type { Before } from './segment-memory.ts';
 import { createCheckTools } from '../check-tools.ts';
 
-/** Who checks segments: this thread, or several beside it. */
+/** Checks segments in this thread, or in several others. */
 export interface CheckWorkers extends AsyncDisposable {
-  /** Segments that are checked side by side. */
+  /** Segments that are checked in parallel. */
   readonly threads: number;
-  /** The lines of the task are given away. `before`: what is known when it begins, for one thread, which does them in order. */
+  /** Transfers the lines of the task. `before` is what is known when it begins, for a single thread that checks them in order. */
   check(task: SegmentTask, before: Before, onLines: OnLines): Promise<CheckedSegment>;
 }
 
@@ -38,7 +38,7 @@ function ownWorker({ setup, tables, transform, signal }: WorkersOptions): CheckW
   };
 }
 
-/** A thread that ends by itself makes what all of them have in hand fail. */
+/** Creates several threads. If one ends unexpectedly, the work of all fails. */
 function threadWorkers(options: WorkersOptions, count: number): CheckWorkers {
   const { signal } = options;
   const interruption = createInterruption();
@@ -60,7 +60,7 @@ function threadWorkers(options: WorkersOptions, count: number): CheckWorkers {
 
 type Pool = <Result>(work: (thread: CheckThread) => Promise<Result>) => Promise<Result>;
 
-/** Gives work to a thread that has none; those who wait come first to last. */
+/** Assigns work to idle threads, first come, first served. */
 function createPool(threads: readonly CheckThread[], interruption: Interruption): Pool {
   const free = threads.toReversed();
   const waiting: ((thread: CheckThread) => void)[] = [];
@@ -78,7 +78,7 @@ function createPool(threads: readonly CheckThread[], interruption: Interruption)
   };
 }
 
-/** Errors that are judged by their class: of a thread only the name arrives. */
+/** Restores errors that are classified by their class: only their name arrives from a thread. */
 function known(error: unknown): unknown {
   if (!(error instanceof CallError)) return error;
   if (error.name === 'CheckFailure') return new CheckFailure(error.message, { cause: error });

@@ -15,7 +15,7 @@ import type { CheckLimits } from '../check-deps.ts';
 const small: Partial<CheckLimits> = { threadBytesMin: 1, deferredRows: 20 };
 const whole = Number.MAX_SAFE_INTEGER;
 
-/** In an order without meaning, some of them again. */
+/** Returns lines in a random order, some of them repeated. */
 function linesOf(records: readonly unknown[]): readonly string[] {
   const lines = records.map((record) => JSON.stringify(record));
   const again = lines.filter((_, index) => index % 4 === 0);
@@ -34,8 +34,8 @@ const sources: Readonly<Record<string, { readonly lines: readonly string[]; read
   };
 
 type Code = (event: WireEvent) => TransformOutcome;
-/** What is asked of a run: a choice, or what its code does. */
-type Asked = readonly [what: string, of: { readonly choice?: ImportChoice; readonly code?: Code }];
+/** What a run requests: a choice, or the effect of its code. */
+type Request = readonly [what: string, of: { readonly choice?: ImportChoice; readonly code?: Code }];
 
 const linkNames = new Set(['$identify', '$merge_dangerously', '$create_alias', '$groupidentify']);
 const isLink = ({ event }: WireEvent): boolean => linkNames.has(event);
@@ -45,8 +45,8 @@ const dayOf = ({ timestamp }: WireEvent): number => new Date(timestamp).getUTCDa
 const otherUuid = (uuid: string): string => `01900000-0000-7000-8000${uuid.slice(23)}`;
 
 const range = { time: { from: '2024-01-02' } };
-/** What links become follows from the time of their records. */
-const askedEverywhere: readonly Asked[] = [
+/** The outcome of links depends on the time of their records. */
+const everywhere: readonly Request[] = [
   [
     'a choice of everything',
     { choice: { ...range, events: { except: ['$identify'] }, sample: 0.7, identity: 'never_merge' } },
@@ -54,17 +54,17 @@ const askedEverywhere: readonly Asked[] = [
   ['code that fails on every third day', { code: (event) => (dayOf(event) % 3 === 0 ? failed : kept(event)) }],
   ['code that drops every other day', { code: (event) => (dayOf(event) % 2 ? kept(event) : { kind: 'dropped' }) }],
 ];
-const askedOnce: readonly Asked[] = [
+const once: readonly Request[] = [
   ['a time range', { choice: range }],
-  ['a list that leaves out links', { choice: { events: { except: ['$identify', '$merge_dangerously'] } } }],
-  ['devices in place of users', { choice: { identity: 'device_only' } }],
-  ['rules for odd values', { choice: { padded_ids: 'trim', long_ids: 'reject', long_names: 'shorten' } }],
+  ['a list that excludes links', { choice: { events: { except: ['$identify', '$merge_dangerously'] } } }],
+  ['devices instead of users', { choice: { identity: 'device_only' } }],
+  ['rules for unusual values', { choice: { padded_ids: 'trim', long_ids: 'reject', long_names: 'shorten' } }],
   [
     'code that renames events and ids',
     { code: (event) => kept({ ...event, event: `my ${event.event}`, distinct_id: `x-${event.distinct_id}` }) },
   ],
   ['code that drops links', { code: (event) => (isLink(event) ? { kind: 'dropped' } : kept(event)) }],
-  ['code that fails at links', { code: (event) => (isLink(event) ? failed : kept(event)) }],
+  ['code that fails on links', { code: (event) => (isLink(event) ? failed : kept(event)) }],
   [
     'code that gives links other uuids',
     { code: (event) => kept(isLink(event) ? { ...event, uuid: otherUuid(event.uuid) } : event) },
@@ -76,35 +76,35 @@ const askedOnce: readonly Asked[] = [
 ];
 
 const cases = [
-  ...Object.keys(sources).flatMap((name) => askedEverywhere.map(([what, of]) => ({ name, what, of }))),
-  ...askedOnce.map(([what, of]) => ({ name: 'mixpanel', what, of })),
+  ...Object.keys(sources).flatMap((name) => everywhere.map(([what, of]) => ({ name, what, of }))),
+  ...once.map(([what, of]) => ({ name: 'mixpanel', what, of })),
 ];
 
-interface Way {
+interface Division {
   readonly perSegment: number;
   readonly threads: number;
-  /** The check ends after every so many segments, and is taken up again. */
+  /** The check crashes after this many segments, each time it is resumed. */
   readonly crashEvery?: number;
 }
 
-async function found(name: string, { choice, code }: Asked[1], way: Way): Promise<unknown> {
+async function found(name: string, { choice, code }: Request[1], division: Division): Promise<unknown> {
   const { lines, options } = sources[name] ?? { lines: [], options: {} };
-  const asked = { ...(choice && { choice }), ...(code && { transform: { name: 'T', hash: 'h' } }) };
-  await using test = await checkTest({ ...options, ...asked, rejectedMax: whole });
-  await test.stage('first', lines.slice(0, 70), way.perSegment);
-  await test.stage('second', lines.slice(70), way.perSegment);
-  const { totals, errors, warnings, odd_values: odd, identity } = await checkAll(test, code, way);
+  const requested = { ...(choice && { choice }), ...(code && { transform: { name: 'T', hash: 'h' } }) };
+  await using test = await checkTest({ ...options, ...requested, rejectedMax: whole });
+  await test.stage('first', lines.slice(0, 70), division.perSegment);
+  await test.stage('second', lines.slice(70), division.perSegment);
+  const { totals, errors, warnings, odd_values: unusual, identity } = await checkAll(test, code, division);
   const events = (await test.lines()).toSorted();
   const rejected = (await test.rejected()).map(({ part, line, code: of, reason }) => [part, line, of, reason]);
-  return { totals: withoutReasons(totals), errors, warnings, odd, identity, events, rejected: rejected.toSorted() };
+  return { totals: withoutReasons(totals), errors, warnings, unusual, identity, events, rejected: rejected.toSorted() };
 }
 
-/** Of a record that has nothing but links, of which others stay, the reason is another one where those lie in another segment. */
+/** Sums up skip reasons: that of a record with links only depends on whether another copy is in the same segment. */
 function withoutReasons({ skipped, ...totals }: CheckResult['totals']): unknown {
   return { ...totals, skipped: Object.values(skipped).reduce((sum, count) => sum + count, 0) };
 }
 
-async function checkAll(test: CheckTest, code: Code | undefined, { threads, crashEvery = whole }: Way) {
+async function checkAll(test: CheckTest, code: Code | undefined, { threads, crashEvery = whole }: Division) {
   for (;;) {
     let segments = 0;
     const failpoint = (point: string): void => {
@@ -119,13 +119,13 @@ async function checkAll(test: CheckTest, code: Code | undefined, { threads, cras
   }
 }
 
-describe('a choice or a transform in pieces', () => {
+describe('a choice or a transform in segments', () => {
   it.each(cases)('$name, $what: a check has the same result in one segment and in many', async ({ name, of }) => {
     const expected = await found(name, of, { perSegment: whole, threads: 1 });
     expect(await found(name, of, { perSegment: 60, threads: 1 })).toEqual(expected);
   });
 
-  it.each(askedEverywhere)(
+  it.each(everywhere)(
     '%s: a check has the same result in any number of threads, also after crashes',
     async (_what, of) => {
       const expected = await found('mixpanel', of, { perSegment: whole, threads: 1 });

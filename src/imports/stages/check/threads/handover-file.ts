@@ -8,7 +8,7 @@ import type { HandOver } from './check-alone.ts';
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
-/** What a segment handed over lies in staging: a check that is resumed need not read the segment again. */
+/** Stages what a segment passes on, so that a resumed check need not read the segment again. */
 export async function writeHandOver(
   staging: Staging,
   run: string,
@@ -28,8 +28,10 @@ export async function handOverOf(
     for await (const chunk of staging.read(stagingKeys.handOver(run, part.seq, index))) chunks.push(chunk);
   } catch (cause) {
     if (!(cause instanceof StagingMissingError)) throw cause;
-    throw new Error(`expected what segment ${index} of the part ${part.key} handed over, got no such file`, { cause });
+    throw new Error(`expected the results of segment ${index} of the part ${part.key} in staging, got no such file`, {
+      cause,
+    });
   }
-  // What writeHandOver wrote: a file that was written whole, or none.
+  // writeHandOver wrote it completely, or not at all.
   return deserialize(await decompress(Buffer.concat(chunks))) as HandOver;
 }

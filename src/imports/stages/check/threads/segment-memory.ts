@@ -5,41 +5,41 @@ import { countReason, type Sum } from '../tally/findings.ts';
 import { createMadeLinksSum, type KnownLink, type MadeLinks } from '../links/made-links.ts';
 
 /**
- * What a reader remembers while it reads one segment alone, beside those that read the others, so that it can be added up in the
- * order of segments. Links are made once in each segment; which of them stay is found afterwards (repeated-links.ts). Counted ids
- * are taken for the first ones unless it is known otherwise (`Before`).
+ * Memory of a reader that reads one segment alone, in parallel with others, so that it can be added up in the order of segments. Links are
+ * created once in each segment; which of them stay is decided afterwards (repeated-links.ts). Counted ids count from 0 unless it is known
+ * otherwise (`Before`).
  */
 export interface SegmentMemory extends ReaderMemory {
-  /** What a transform made of a link; the same number for the same. */
+  /** Records the outcome of a transform for a link; equal numbers mean equal outcomes. */
   became(link: WireEvent, what: number): void;
   handOver(): SegmentMemories;
 }
 
 /** Structured clone. */
 export interface SegmentMemories {
-  /** Of each table that the reader made, what it counted (`Occurrences.save`), and within what. */
+  /** What each table of the reader counted (`Occurrences.save`), and within what. */
   readonly counted: readonly { readonly within: Within; readonly saved: Uint32Array }[];
-  /** Links that were left out by a choice or a transform, by reason (`Occurrences.save`). */
+  /** Links that a choice or a transform excluded, by reason (`Occurrences.save`). */
   readonly leftOut: readonly { readonly reason: string; readonly saved: Uint32Array }[];
   /** Empty without a transform. */
   readonly made: MadeLinks;
 }
 
-/** What the segments before have counted. */
+/** Counts of earlier segments. */
 export interface Before {
   count(table: number, uuid: string): number;
 }
 
-/** What of the segments before one of them asks; structured clone. */
+/** What earlier segments know that matters to one segment; structured clone. */
 export interface KnownBefore {
-  /** Empty: nothing of it was counted. */
+  /** Empty if nothing of it was counted. */
   readonly counts: readonly ReadonlyMap<string, number>[];
   readonly links: ReadonlyMap<string, KnownLink>;
 }
 
 const nothing: KnownBefore = { counts: [], links: new Map() };
 
-/** `before`: in place of the counts that are known. */
+/** `before` replaces the counts of `known`. */
 export function createSegmentMemory(known = nothing, before: Before = beforeOf(known)): SegmentMemory {
   const tables: { readonly within: Within; readonly own: Occurrences }[] = [];
   const leftOut = createExcludedLinks();
@@ -70,16 +70,17 @@ function beforeOf({ counts }: KnownBefore): Before {
   return { count: (table, uuid) => counts[table]?.get(uuid) ?? 0 };
 }
 
-/** What all segments so far remember. */
+/** What all segments up to now remember. */
 export interface MemorySum extends Before {
   /**
-   * What of it a segment would have had to know; undefined: nothing. `counted`: whether it has not counted on from those before.
+   * Returns what a segment should have known from it; `undefined` if nothing. `counted`: whether the segment counted from 0 instead of
+   * continuing earlier counts.
    */
   known(memories: SegmentMemories, counted: boolean): KnownBefore | undefined;
   add(memories: SegmentMemories): void;
-  /** The next segment is of another file. */
+  /** Call it when the next segment is of another file. */
   startFile(): void;
-  /** Takes back links that were left out in several segments: each counts once. */
+  /** Subtracts links that were excluded in several segments: each counts once. */
   addTo(sum: Pick<Sum, 'choice'>): void;
 }
 
@@ -119,7 +120,7 @@ export function createMemorySum(): MemorySum {
   };
 }
 
-/** Of the ids that were saved, those that have come before. */
+/** Returns the counts of saved ids that occurred before. */
 function countsOf(table: Occurrences | undefined, saved: Uint32Array): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   if (table === undefined) return counts;

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 
-/** Memory is what more of them cost most. */
+/** Limited because each thread costs memory. */
 const standardMax = 8;
 
-/** Threads for a check. `asked`: 0 for as many as there are cores, within a limit. */
-export function threadCount(asked: number): number {
-  return asked === 0 ? Math.min(availableParallelism(), standardMax) : asked;
+/** Returns the number of threads for a check. `requested` 0 means as many as there are cores, up to a limit. */
+export function threadCount(requested: number): number {
+  return requested === 0 ? Math.min(availableParallelism(), standardMax) : requested;
 }
