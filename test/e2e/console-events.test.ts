@@ -68,6 +68,8 @@ describe.skipIf(!chromiumPath)('the data pages of the console', () => {
     expect(await lookFaults(under, 'events')).toEqual([]);
     await page.getByRole('combobox', { name: 'Event', exact: true }).fill('visit');
     await page.waitForURL(/event=visit/);
+    await page.getByRole('button', { name: 'Property', exact: true }).click();
+    expect(await lookFaults(under, 'events-filter')).toEqual([]);
     await page.getByRole('combobox', { name: 'Property' }).fill('plan');
     await page.getByRole('textbox', { name: 'Value' }).fill('pro');
     await page.getByRole('button', { name: 'Add filter' }).click();
@@ -85,6 +87,7 @@ describe.skipIf(!chromiumPath)('the data pages of the console', () => {
   it('from and before are in the project’s time zone, and an incomplete time changes nothing', async () => {
     const { page } = under;
     await under.open('events?historical=true');
+    await page.getByRole('combobox', { name: 'Any time' }).selectOption('custom');
     await page.getByLabel('From', { exact: true }).fill('2019-12-31T23:00');
     await page.waitForURL(/after=2019-12-31T23/);
     await expect.poll(() => rows().count(), { timeout: 30_000 }).toBe(1);
@@ -94,7 +97,7 @@ describe.skipIf(!chromiumPath)('the data pages of the console', () => {
     expect(await page.getByLabel('Before', { exact: true }).inputValue()).toBe('2020-01-01T00:00');
     await page.getByLabel('From', { exact: true }).press('Delete');
     await page.getByRole('button', { name: 'Clear filters' }).click();
-    await expect.poll(() => page.getByLabel('From', { exact: true }).inputValue()).toBe('');
+    await expect.poll(() => page.getByLabel('From', { exact: true }).count()).toBe(0);
     await expect.poll(() => rows().count(), { timeout: 30_000 }).toBeGreaterThan(1);
   });
 

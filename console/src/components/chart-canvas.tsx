@@ -15,10 +15,11 @@ export function ChartCanvas(props: ChartCanvasProps) {
   const hostRef = useRef<HTMLDivElement>(null);
   const plotRef = useRef<UPlot>(undefined);
   const theme = useSyncExternalStore(subscribeTheme, themeNow);
-  const data = [times, ...series.map(({ values }) => values)] as unknown as UPlot.AlignedData;
+  const values = series.map((each) => each.values);
+  const data = [times, ...(kind === 'bars' ? stacked(values) : values)] as unknown as UPlot.AlignedData;
   const { onSelect } = props;
-  const latest = useRef({ data, format, onSelect });
-  latest.current = { data, format, onSelect };
+  const latest = useRef({ data, values, format, onSelect });
+  latest.current = { data, values, format, onSelect };
   const hasSelect = onSelect !== undefined;
   const shape = series.map(({ label, tone }) => `${label}:${tone}`).join('|');
   useEffect(() => {
@@ -26,9 +27,7 @@ export function ChartCanvas(props: ChartCanvasProps) {
     if (host === null) return undefined;
     const colour = (name: string): string => getComputedStyle(host).getPropertyValue(`--${name}`);
     const axis = { stroke: colour('faint'), grid: { stroke: colour('line'), width: 1 }, ticks: { show: false } };
-    const isInteger = latest.current.data
-      .slice(1)
-      .every((values) => [...(values ?? [])].every((value) => Number.isInteger(value ?? 0)));
+    const isInteger = latest.current.values.flat().every((value) => Number.isInteger(value ?? 0));
     const ticks = isInteger ? integerTicks : anyTicks;
     const options: Options = {
       width: host.clientWidth,
@@ -54,7 +53,12 @@ export function ChartCanvas(props: ChartCanvasProps) {
           value: (_plot, seconds) =>
             seconds === null ? '' : UPlot.fmtDate('{YYYY}-{MM}-{DD} {HH}:{mm}')(zoned(seconds, timezone)),
         },
-        ...shape.split('|').map((each) => seriesOf(each, kind, colour, (value) => latest.current.format(value))),
+        ...shape.split('|').map((each, index) =>
+          // The legend shows the value itself, not the height of the stack.
+          seriesOf(each, kind, colour, (_plot, _height, _series, at) =>
+            formatValue(at === null ? null : latest.current.values[index]?.[at], latest.current.format),
+          ),
+        ),
       ],
     };
     options.hooks = {
@@ -62,7 +66,7 @@ export function ChartCanvas(props: ChartCanvasProps) {
       setLegend: [
         (plot) => (host.dataset['hover'] = String(plot.cursor.idx !== null && plot.cursor.idx !== undefined)),
       ],
-      setSelect: [(plot) => hasSelect && selectRange(plot, (from, to) => latest.current.onSelect?.(from, to))],
+      setSelect: [(plot) => hasSelect && selectRange(plot, kind, (from, to) => latest.current.onSelect?.(from, to))],
     };
     host.dataset['hover'] = 'false';
     const plot = new UPlot(options, latest.current.data, host);
@@ -83,41 +87,62 @@ function seriesOf(
   shape: string,
   kind: NonNullable<ChartProps['kind']>,
   colour: (name: string) => string,
-  format: (value: number) => string,
+  value: Series.Value,
 ): Series {
   const end = shape.lastIndexOf(':');
   const stroke = colour(shape.slice(end + 1) satisfies string as ChartTone);
-  const paths =
-    kind === 'bars'
-      ? UPlot.paths.bars?.({ size: [0.8, 40] })
-      : kind === 'steps'
-        ? UPlot.paths.stepped?.({ align: 1 })
-        : undefined;
+  const bars = kind === 'bars' ? UPlot.paths.bars?.({ size: [0.8, 40] }) : undefined;
   return {
     label: shape.slice(0, end),
     stroke,
     width: kind === 'bars' ? 0 : 1.5,
     points: { show: false },
-    value: (_plot, value) => (value === null || value === undefined ? '–' : format(value)),
-    ...(kind === 'bars' ? { fill: stroke } : kind === 'steps' ? { fill: `${stroke.trim()}33` } : {}),
-    ...(paths === undefined ? {} : { paths }),
+    value,
+    ...(bars && { fill: stroke, paths: bars }),
   };
 }
 
+function formatValue(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? '–' : format(value);
+}
+
+type Values = readonly (number | null)[];
+
+/** Returns the top of each bar. Later series are drawn over earlier ones, so each includes all series after it. */
+function stacked(series: readonly Values[]): readonly Values[] {
+  const tops: Values[] = [];
+  for (let above: Values | undefined, at = series.length - 1; at >= 0; at -= 1) {
+    const below = above;
+    above = (series[at] ?? []).map((value, index) => (value ?? 0) + (below?.[index] ?? 0));
+    tops.unshift(above);
+  }
+  return tops;
+}
+
 /** Reports a dragged range and clears its highlight. A click selects nothing. */
-function selectRange(plot: UPlot, onSelect: (from: number, to: number) => void): void {
+function selectRange(
+  plot: UPlot,
+  kind: NonNullable<ChartProps['kind']>,
+  onSelect: (from: number, to: number) => void,
+): void {
   const { left, width } = plot.select;
   if (width < 4) return;
-  const [from, to] = [plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x')];
+  // A bar is centred on the start of its interval.
+  const shift = kind === 'bars' ? halfBar(plot) : 0;
+  const [from, to] = [plot.posToVal(left, 'x') + shift, plot.posToVal(left + width, 'x') + shift];
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   onSelect(from, to);
 }
 
 /** Adds half a bar on each side: bars are centred on their time, so the first and last would be cut off. */
 function barRange(plot: UPlot, low: number, high: number): [number, number] {
-  const [first = low, second = first + 1] = plot.data[0];
-  const half = (second - first) / 2;
+  const half = halfBar(plot);
   return [low - half, high + half];
+}
+
+function halfBar(plot: UPlot): number {
+  const [first = 0, second = first + 1] = plot.data[0];
+  return (second - first) / 2;
 }
 
 function zoned(seconds: number, timezone: string): Date {

@@ -2,7 +2,7 @@ import { lazy, Suspense } from 'react';
 import { useProject } from '../shell/project-context.tsx';
 import { formatTime } from './format-time.ts';
 
-export type ChartTone = 'accent' | 'ok' | 'warn' | 'danger' | 'info' | 'soft';
+export type ChartTone = 'accent' | 'ok' | 'warn' | 'danger' | 'info' | 'violet' | 'soft';
 
 export interface ChartSeries {
   readonly label: string;
@@ -17,8 +17,8 @@ export interface ChartProps {
   /** Unix seconds, ascending. */
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
-  /** With `steps`, each value applies until the next time, for counts over intervals of different lengths. */
-  readonly kind?: 'line' | 'bars' | 'steps';
+  /** Bars are stacked, for counts by interval. */
+  readonly kind?: 'line' | 'bars';
   /** In pixels. */
   readonly height?: number;
   /** Formats a value. */

@@ -35,16 +35,19 @@ interface FilterBarProps<Values extends object> {
   readonly values: Values;
   /** Receives changed values, `undefined` for a cleared filter. The page writes them to the URL, which validates them. */
   readonly onChange: (change: Partial<Values>) => void;
+  /** Parameters of other filters, which "Clear filters" clears too. */
+  readonly others?: readonly (keyof Values & string)[];
   /** Additional controls after the filters. */
   readonly children?: ReactNode;
 }
 
 /** Filters of a page, bound to its URL. `/` focuses the first one. */
-export function FilterBar<Values extends object>({ filters, values, onChange, children }: FilterBarProps<Values>) {
+export function FilterBar<Values extends object>(props: FilterBarProps<Values>) {
+  const { filters, values, onChange, others = [], children } = props;
   const ref = useFocusOnSlash();
   const change = (names: readonly string[], value?: string): void =>
     onChange(Object.fromEntries(names.map((name) => [name, value])) as Partial<Values>);
-  const names = filters.map(({ name }) => name);
+  const names = [...filters.map(({ name }) => name), ...others];
   const isFiltered = names.some((name) => values[name] !== undefined);
   return (
     <div ref={ref} role="search" aria-label="Filters" className="flex flex-wrap items-center gap-2 pb-3">
@@ -56,12 +59,12 @@ export function FilterBar<Values extends object>({ filters, values, onChange, ch
           onChange={(value) => change([filter.name], value === '' ? undefined : value)}
         />
       ))}
+      {children}
       {isFiltered && (
         <Button kind="quiet" icon={<X aria-hidden="true" className="size-4" />} onClick={() => change(names)}>
           Clear filters
         </Button>
       )}
-      {children}
     </div>
   );
 }

@@ -5,8 +5,9 @@ import { eventNamesQuery } from '../../api/stored-events.ts';
 import { Button } from '../../components/button.tsx';
 import { type Filter, FilterBar } from '../../components/filter-bar.tsx';
 import { IconButton } from '../../components/icon-button.tsx';
-import { Input } from '../../components/input.tsx';
-import { BareSelect } from '../../components/select.tsx';
+import { Popover } from '../../components/popover.tsx';
+import { Select } from '../../components/select.tsx';
+import { TextInput } from '../../components/text-input.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { propertyNamesQuery } from './events-query.ts';
@@ -22,7 +23,14 @@ interface EventFiltersProps {
   readonly onChange: (change: Partial<EventsSearch>) => void;
 }
 
-const periodNames = { '1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days', '30d': 'Last 30 days' };
+const customRange = 'custom';
+const periodNames = {
+  '1h': 'Last hour',
+  '24h': 'Last 24 hours',
+  '7d': 'Last 7 days',
+  '30d': 'Last 30 days',
+  [customRange]: 'Custom range…',
+};
 const choices: readonly Filter<FilterName>[] = [
   {
     kind: 'choice',
@@ -39,52 +47,65 @@ const choices: readonly Filter<FilterName>[] = [
       { value: 'true', label: 'Historical only' },
     ],
   },
-  { kind: 'text', name: 'import_run', label: 'Import run' },
 ];
 type FilterName = 'event' | 'distinct_id' | 'person_id' | 'period' | 'historical' | 'import_run' | 'after' | 'before';
+type FilterValues = Partial<Record<FilterName, string>> & Pick<EventsSearch, 'properties'>;
 
 /** The filters of the events page, all kept in the URL. */
 export function EventFilters({ search, zone, suggests, onChange }: EventFiltersProps) {
   const { id } = useProject();
+  const [wantsRange, setWantsRange] = useState(false);
   const names = useQuery({ ...eventNamesQuery(id), enabled: suggests });
   const properties = useQuery({ ...propertyNamesQuery(id, search.event), enabled: suggests });
+  const { event, distinct_id, person_id, import_run, after, before } = search;
+  const isRange = search.period === undefined && (wantsRange || after !== undefined || before !== undefined);
   const filters: readonly Filter<FilterName>[] = [
     { kind: 'text', name: 'event', label: 'Event', suggestions: names.data?.results.map(({ name }) => name) ?? [] },
     { kind: 'text', name: 'distinct_id', label: 'Distinct id' },
-    // Set by links from a person's page; not offered otherwise, since users do not type UUIDs.
-    ...(search.person_id === undefined ? [] : [{ kind: 'text', name: 'person_id', label: 'Person' } as const]),
+    // Set by links from other pages; not offered otherwise, since users do not type UUIDs.
+    ...(person_id === undefined ? [] : [{ kind: 'text', name: 'person_id', label: 'Person' } as const]),
+    ...(import_run === undefined ? [] : [{ kind: 'text', name: 'import_run', label: 'Import run' } as const]),
     ...choices,
-    ...(search.period === undefined ? timesOf(zone) : []),
+    ...(isRange ? timesOf(zone) : []),
   ];
-  const { event, distinct_id, person_id, period, historical, import_run, after, before } = search;
   return (
-    <>
-      <FilterBar<Partial<Record<FilterName, string>>>
-        filters={filters}
-        values={{
-          event,
-          distinct_id,
-          person_id,
-          period,
-          import_run,
-          after,
-          before,
-          historical: historical?.toString(),
-        }}
-        onChange={(change) => {
-          const { historical: kind, ...rest } = change;
-          const historicalChange =
-            'historical' in change ? { historical: kind === undefined ? undefined : kind === 'true' } : {};
-          onChange({ ...(rest as Partial<EventsSearch>), ...historicalChange });
-        }}
-      />
-      <PropertyFilterBar
+    <FilterBar<FilterValues>
+      filters={filters}
+      values={{
+        event,
+        distinct_id,
+        person_id,
+        import_run,
+        after,
+        before,
+        period: isRange ? customRange : search.period,
+        historical: search.historical?.toString(),
+        properties: search.properties,
+      }}
+      others={['properties']}
+      onChange={(change) => {
+        if ('period' in change) setWantsRange(change.period === customRange);
+        onChange(searchOf(change));
+      }}
+    >
+      <PropertyFilters
         filters={search.properties ?? []}
         names={properties.data?.results.map(({ name }) => name) ?? []}
         onChange={(next) => onChange({ properties: next.length === 0 ? undefined : next })}
       />
-    </>
+    </FilterBar>
   );
+}
+
+/** A custom range has no period, and a period has no range. */
+function searchOf(change: Partial<FilterValues>): Partial<EventsSearch> {
+  const { historical, period, ...rest } = change;
+  const times = period === customRange ? { period: undefined } : { period, after: undefined, before: undefined };
+  return {
+    ...rest,
+    ...('historical' in change && { historical: historical === undefined ? undefined : historical === 'true' }),
+    ...('period' in change && times),
+  } as Partial<EventsSearch>;
 }
 
 function timesOf(timezone: string): Filter<FilterName>[] {
@@ -94,22 +115,36 @@ function timesOf(timezone: string): Filter<FilterName>[] {
   ];
 }
 
-interface PropertyFilterBarProps {
+interface PropertyFiltersProps {
   readonly filters: readonly PropertyFilter[];
   /** Suggested names; others are accepted too. */
   readonly names: readonly string[];
   readonly onChange: (filters: readonly PropertyFilter[]) => void;
 }
 
-/** Property filters, combined with AND, and a form that adds one. */
-function PropertyFilterBar({ filters, names, onChange }: PropertyFilterBarProps) {
+/** Property filters as chips, combined with AND, and a button that adds one. */
+function PropertyFilters({ filters, names, onChange }: PropertyFiltersProps) {
+  const [open, setOpen] = useState(false);
   return (
-    <div className="flex flex-wrap items-center gap-2 pb-3">
-      <AddFilter names={names} onAdd={(filter) => onChange([...filters, filter])} />
+    <>
+      <Popover
+        trigger={<Button icon={<Plus aria-hidden="true" className="size-4" />}>Property</Button>}
+        title="Filter by property"
+        open={open}
+        onOpenChange={setOpen}
+      >
+        <AddFilter
+          names={names}
+          onAdd={(filter) => {
+            setOpen(false);
+            onChange([...filters, filter]);
+          }}
+        />
+      </Popover>
       {filters.map((filter, index) => (
         <span
           key={index}
-          className="inline-flex max-w-full items-center gap-1 rounded-md border border-line bg-accent-soft pl-2 text-xs"
+          className="inline-flex h-8 max-w-full items-center gap-1 rounded-md border border-line bg-accent-soft pl-2 text-xs"
         >
           <UserText text={sentenceOf(filter)} charsMax={80} short />
           <IconButton
@@ -120,7 +155,7 @@ function PropertyFilterBar({ filters, names, onChange }: PropertyFilterBarProps)
           />
         </span>
       ))}
-    </div>
+    </>
   );
 }
 
@@ -132,48 +167,26 @@ function sentenceOf({ key, operator, value }: PropertyFilter): string {
 function AddFilter({
   names,
   onAdd,
-}: Pick<PropertyFilterBarProps, 'names'> & { onAdd: (filter: PropertyFilter) => void }) {
+}: Pick<PropertyFiltersProps, 'names'> & { onAdd: (filter: PropertyFilter) => void }) {
   const [key, setKey] = useState('');
   const [operator, setOperator] = useState<Operator>('exact');
   const [value, setValue] = useState('');
   const isComplete = key !== '' && (!needsValue(operator) || value !== '');
   const add = (event: FormEvent): void => {
     event.preventDefault();
-    if (!isComplete) return;
-    onAdd(needsValue(operator) ? { key, operator, value } : { key, operator });
-    setKey('');
-    setValue('');
+    if (isComplete) onAdd(needsValue(operator) ? { key, operator, value } : { key, operator });
   };
   return (
-    <form onSubmit={add} className="flex flex-wrap items-center gap-2">
-      <span className="w-44">
-        <Input
-          aria-label="Property"
-          placeholder="Property"
-          list="property-names"
-          value={key}
-          onChange={(event) => setKey(event.target.value)}
-        />
-        <datalist id="property-names">
-          {names.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-      </span>
-      <span className="w-36">
-        <BareSelect aria-label="Operator" value={operator} choices={operators} onChange={setOperator} />
-      </span>
-      {needsValue(operator) && (
-        <span className="w-44">
-          <Input
-            aria-label="Value"
-            placeholder="Value"
-            value={value}
-            onChange={(event) => setValue(event.target.value)}
-          />
-        </span>
-      )}
-      <Button type="submit" disabled={!isComplete} icon={<Plus aria-hidden="true" className="size-4" />}>
+    <form onSubmit={add} className="flex flex-col gap-3">
+      <TextInput label="Property" list="property-names" value={key} onChange={setKey} />
+      <datalist id="property-names">
+        {names.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <Select label="Operator" value={operator} choices={operators} onChange={setOperator} />
+      {needsValue(operator) && <TextInput label="Value" value={value} onChange={setValue} />}
+      <Button type="submit" kind="primary" disabled={!isComplete}>
         Add filter
       </Button>
     </form>

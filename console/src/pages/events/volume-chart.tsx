@@ -42,7 +42,7 @@ export function VolumeChart({ counts, now, onRange, ...options }: VolumeChartPro
         {times.length > 0 && (
           <Chart
             label={`Events by ${interval}`}
-            kind="steps"
+            kind="bars"
             times={times}
             series={series}
             height={140}

@@ -41,7 +41,7 @@ export function intervalFor({ from, to }: Pick<VolumeRange, 'from' | 'to'>): Int
 }
 
 /** Returns the end of the interval that starts at `time`, in ms. */
-export function endOf(time: string, interval: Interval): number {
+function endOf(time: string, interval: Interval): number {
   const start = Date.parse(time);
   if (interval === 'hour') return start + dayMs / 24;
   if (interval === 'day') return start + dayMs;

@@ -1,9 +1,8 @@
 import type { ChartSeries, ChartTone } from '../../components/chart.tsx';
 import { visible } from '../../components/plain-text.ts';
 import type { EventCounts, Interval } from './events-query.ts';
-import { endOf } from './volume-range.ts';
 
-const tones: readonly ChartTone[] = ['accent', 'info', 'ok', 'warn', 'danger', 'soft'];
+const tones: readonly ChartTone[] = ['accent', 'info', 'ok', 'warn', 'violet', 'soft'];
 const seconds: Readonly<Record<Interval, number>> = { hour: 3_600, day: 86_400, week: 604_800, month: 2_592_000 };
 
 interface Volume {
@@ -18,7 +17,7 @@ export function volumeOf(results: EventCounts['results'], interval: Interval): V
   for (const row of results) sums.set(labelOf(row), (sums.get(labelOf(row)) ?? 0) + row.count);
   const ranked = [...sums].sort(([, left], [, right]) => right - left).map(([label]) => label);
   const named = ranked.length > tones.length ? ranked.slice(0, tones.length - 1) : ranked;
-  const times = withGaps([...new Set(results.map(({ time }) => Date.parse(time) / 1000))].sort(byNumber), interval);
+  const times = withMargin([...new Set(results.map(({ time }) => Date.parse(time) / 1000))].sort(byNumber), interval);
   const indexByTime = new Map(times.map((time, index) => [time, index]));
   const labels = named.length < ranked.length ? [...named, 'all others'] : named;
   const values = new Map(labels.map((label) => [label, times.map(() => 0)]));
@@ -41,18 +40,11 @@ function labelOf({ event, historical_migration }: EventCounts['results'][number]
   return historical_migration ? `${name} (historical)` : name;
 }
 
-/** Adds zeros around gaps: the API omits intervals without events. */
-function withGaps(times: readonly number[], interval: Interval): number[] {
-  const step = seconds[interval];
-  const filled = times.flatMap((time, index) => {
-    const last = times[index - 1];
-    const next = times[index + 1];
-    const isStart = last === undefined || time - last > step * 1.5;
-    const isEnd = next === undefined || next - time > step * 1.5;
-    const end = endOf(new Date(time * 1000).toISOString(), interval) / 1000;
-    return [...(isStart ? [time - step] : []), time, ...(isEnd ? [end] : [])];
-  });
-  return [...new Set(filled)].sort(byNumber);
+/** Adds an empty interval on both sides, so that even a single interval is drawn with its width. */
+function withMargin(times: readonly number[], interval: Interval): number[] {
+  const [first, last] = [times[0], times.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  return [first - seconds[interval], ...times, last + seconds[interval]];
 }
 
 function byNumber(left: number, right: number): number {
