@@ -190,7 +190,7 @@ try {
     await context.addCookies([await sessionCookie(service, service.key)]);
     const page = await context.newPage();
     for (const [name, text] of Object.entries(pages)) await take(page, service.url, name, text);
-    await take(page, service.url, 'import-run', 'completed', `imports/${config}/runs/${run}`);
+    await take(page, service.url, 'import-run', 'Exact', `imports/${config}/runs/${run}`);
     await takeLive(page, service, key);
     await takeTest(page, service.url);
   } finally {

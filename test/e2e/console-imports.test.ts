@@ -141,17 +141,17 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await button('Pause').click();
     await page.getByText('paused', { exact: true }).first().waitFor({ timeout: 15_000 });
     await button('Resume').click();
-    await page.getByText('completed', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText('Exact', { exact: true }).waitFor({ timeout: 60_000 });
     await page.getByText(`${records} of ${records} events`).first().waitFor();
     expect(await lookFaults(under, 'imports-run')).toEqual([]);
     await page.getByRole('tab', { name: 'Reconciliation' }).click();
-    await page.getByText('Every sum agrees', { exact: false }).waitFor();
+    await page.getByText('The store holds all', { exact: false }).waitFor();
     await page.getByRole('cell', { name: '2020-12-29' }).waitFor();
     expect(await lookFaults(under, 'imports-reconciliation')).toEqual([]);
     const opened = under.context.waitForEvent('page');
     await page.getByRole('link', { name: 'Report' }).click();
     const report = await opened;
-    await report.getByText('Every sum agrees', { exact: false }).first().waitFor();
+    await report.getByText('The store holds all', { exact: false }).first().waitFor();
     await report.close();
   });
 
@@ -251,7 +251,7 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     expect(await button('Load checked events').count()).toBe(0);
     expect(await lookFaults(under, 'imports-run-check-failed')).toEqual([]);
     await button('Skip 3 rejected and load').click();
-    await page.getByText('completed', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText('Exact', { exact: true }).waitFor({ timeout: 60_000 });
     await page.getByText('9 of 9 events').first().waitFor();
     await button('Undo…').click();
     await page
@@ -386,6 +386,7 @@ const commandRun = {
       duplicates: 0,
       loaded: 5,
       verified: 5,
+      verdict: 'exact',
       replaced: {},
     },
   },

@@ -68,11 +68,15 @@ describe('millrace import into the real service', () => {
     expect(await runs(server)).toMatchObject([{ id, state: 'paused' }]);
     const done = await made.spawn(server.url, args);
     expect([done.code, resultOf(done).id]).toEqual([0, id]);
-    expect(await runs(server)).toMatchObject([{ id, state: 'completed', totals: { loaded: count, verified: count } }]);
+    expect(await runs(server)).toMatchObject([
+      { id, state: 'completed', totals: { loaded: count, verified: count, verdict: 'exact' } },
+    ]);
     const undo = ['import', 'undo', '--yes', '--state-dir', made.state, '--api-key', personalKey];
     expect((await spawnCommand(undo)).code).toBe(0);
     expect(await stored(server)).toBe(0);
-    expect(await runs(server)).toMatchObject([{ id, state: 'undone', totals: { loaded: 0, verified: null } }]);
+    expect(await runs(server)).toMatchObject([
+      { id, state: 'undone', totals: { loaded: 0, verified: null, verdict: null } },
+    ]);
     const listed = await spawnCommand([
       'import',
       'list',

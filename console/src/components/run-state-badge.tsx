@@ -1,3 +1,4 @@
+import { importVerdicts } from '../../../src/wire/contract/import-run-states.ts';
 import type { ImportRunRecord } from '../../../src/wire/contract/import-runs.ts';
 import type { Tone } from './badge.tsx';
 import { StatusBadge } from './status-badge.tsx';
@@ -16,10 +17,14 @@ interface RunStateBadgeProps {
   readonly run: Pick<ImportRunRecord, 'state' | 'stage' | 'options' | 'check_problems' | 'totals'>;
 }
 
+/** Shows the state of a run, or its verdict if it has completed. */
 export function RunStateBadge({ run }: RunStateBadgeProps) {
   if (isHeldByCheck(run) && run.totals.loaded === 0) return <StatusBadge tone="danger">Check failed</StatusBadge>;
-  const label = run.state === 'completed' && run.options.last === 'check' ? 'checked' : run.state;
-  return <StatusBadge tone={tones[run.state]}>{label}</StatusBadge>;
+  const { state, options, totals } = run;
+  if (state !== 'completed') return <StatusBadge tone={tones[state]}>{state}</StatusBadge>;
+  if (options.last === 'check') return <StatusBadge tone="ok">checked</StatusBadge>;
+  const verdict = totals.verdict === null ? undefined : importVerdicts[totals.verdict];
+  return <StatusBadge tone={verdict?.tone ?? 'ok'}>{verdict?.label ?? 'completed'}</StatusBadge>;
 }
 
 /** Tells whether the run can still change: it is queued, running or paused. */

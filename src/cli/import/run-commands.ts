@@ -80,7 +80,12 @@ async function listRuns(terminal: Terminal, options: RunsOptions): Promise<reado
 }
 
 function undoneView(view: RunView): RunView {
-  return { ...view, state: 'undone', stage: 'undo', totals: { ...view.totals, loaded: 0, verified: null } };
+  return {
+    ...view,
+    state: 'undone',
+    stage: 'undo',
+    totals: { ...view.totals, loaded: 0, verified: null, verdict: null },
+  };
 }
 
 function oneRun(parent: Command, name: string, description: string): Command {

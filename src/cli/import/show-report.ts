@@ -1,4 +1,4 @@
-import { reportWords } from '../../imports/stages/report/report-page.ts';
+import { importVerdicts } from '../../wire/contract/import-run-states.ts';
 import type { ReportResult } from '../../imports/stages/report/report.ts';
 import { reportTitle } from '../../imports/stages/report/report-title.ts';
 import { numberText } from '../progress-line.ts';
@@ -11,7 +11,7 @@ const sampleCharsMax = 200;
 export function showReport(terminal: Terminal, report: ReportResult): void {
   const { verdict, summary, run, made_at: madeAt } = report;
   terminal.data(terminal.styled('bold', printable(reportTitle(report))));
-  terminal.data(`${reportWords[verdict]}: ${printable(summary)}`);
+  terminal.data(`${importVerdicts[verdict].label}: ${printable(summary)}`);
   terminal.data(`run ${run.id}, report of ${madeAt}`);
   terminal.data('');
   for (const line of figures(report)) terminal.data(line);

@@ -202,7 +202,7 @@ function endRun(
 
 /** Resets the figures of what is no longer stored. The report has those from before the undo. */
 async function resetLoaded(tx: Queries, { id, totals }: Run): Promise<void> {
-  const { verified: _, stored_before: __, ...rest } = totals;
+  const { verified: _, stored_before: __, verdict: ___, ...rest } = totals;
   const left = JSON.stringify({ ...rest, loaded: 0 });
   await tx.updateTable('import_runs').set({ totals: left }).where('id', '=', id).execute();
 }

@@ -179,6 +179,6 @@ function progressOf(stage: ImportRunReport['run']['stages'][number]): StageProgr
   ) as unknown as StageProgress;
 }
 
-function totalsOf({ verified, ...totals }: ImportRunReport['run']['totals']): RunTotals {
-  return { ...noTotals, ...totals, ...(verified !== null && { verified }) };
+function totalsOf({ verified, verdict, ...totals }: ImportRunReport['run']['totals']): RunTotals {
+  return { ...noTotals, ...totals, ...(verified !== null && { verified }), ...(verdict !== null && { verdict }) };
 }

@@ -27,6 +27,7 @@ export function toRunRecord(run: Run, now: number): ImportRunRecord {
       loaded: totals.loaded,
       replaced: totals.replaced ?? {},
       verified: totals.verified ?? null,
+      verdict: totals.verdict ?? null,
     },
     check_problems: openCheckProblems(run),
     promoted_from: run.promotedFrom,

@@ -1,7 +1,12 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { ImportChoice } from '../../wire/contract/import-choice.ts';
 import type { CheckProblemCode } from '../../wire/contract/import-runs.ts';
-import { importRunStates, type ImportRunState, type ImportStage } from '../../wire/contract/import-run-states.ts';
+import {
+  importRunStates,
+  type ImportRunState,
+  type ImportStage,
+  type ImportVerdict,
+} from '../../wire/contract/import-run-states.ts';
 import type { TimeRange } from '../source.ts';
 
 /**
@@ -225,6 +230,8 @@ export interface RunTotals {
   readonly verified?: number;
   /** Of `verified`: stored before by another run or by live capture. */
   readonly stored_before?: number;
+  /** Result of the report; `undefined` until it is written, and after an undo. */
+  readonly verdict?: ImportVerdict;
 }
 
 export const noTotals: RunTotals = { records: 0, skipped: {}, rejected: 0, events: 0, duplicates: 0, loaded: 0 };

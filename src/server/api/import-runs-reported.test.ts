@@ -10,7 +10,16 @@ import { startImportsApp } from '../../../test/support/imports-app.ts';
 const command = 'millrace import mixpanel export.ndjson --project-key phc_…';
 
 function report(change: Partial<ImportRunReport['run']> = {}, more: Partial<ImportRunReport> = {}): ImportRunReport {
-  const totals = { ...noTotals, skipped: {}, left_out: {}, replaced: {}, records: 5, loaded: 3, verified: null };
+  const totals = {
+    ...noTotals,
+    skipped: {},
+    left_out: {},
+    replaced: {},
+    records: 5,
+    loaded: 3,
+    verified: null,
+    verdict: null,
+  };
   return {
     command,
     days: { first: '2024-01-01', last: '2024-01-03' },

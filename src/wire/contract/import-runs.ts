@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { importRunStates, importStages } from './import-run-states.ts';
+import { importRunStates, importStages, importVerdicts, type ImportVerdict } from './import-run-states.ts';
 import { orNull } from './or-null.ts';
 import { stated, statedList } from './stated.ts';
 import { importChoiceSchema } from './import-choice.ts';
@@ -112,6 +112,12 @@ export const importRunSchema = Type.Object({
     loaded: Type.Integer({ minimum: 0, description: 'Events acknowledged by the target.' }),
     replaced: Type.Record(Type.String(), count, { description: 'Undone events of replaced runs, by run.' }),
     verified: orNull(count, "Events found in the target's store. Null if not verified."),
+    verdict: orNull(
+      Type.Enum(Object.keys(importVerdicts) as ImportVerdict[]),
+      'Result of the report. `exact`: the store holds every loaded event with every property. `exact_by_id`: every event is stored, ' +
+        'transformations may have changed properties. `unverified`: acknowledged, but the store was not read. `incomplete`: the source ' +
+        'reports missing records. `different`: counts or contents differ. Null before the report and after an undo.',
+    ),
   }),
   check_problems: orNull(
     Type.Array(Type.Enum([...checkProblemCodes])),

@@ -129,7 +129,21 @@ function DayInput({ label, value, onChange }: DayInputProps) {
 
 const columns: readonly Column<ActivityEntry>[] = [
   { id: 'when', header: 'When', width: '11rem', cell: (row) => <TimeText time={row.created_at} /> },
-  { id: 'who', header: 'Who', width: '12rem', cell: (row) => <UserText text={actorOf(row)} charsMax={80} short /> },
+  {
+    id: 'who',
+    header: 'Who',
+    width: '15rem',
+    cell: (row) => (
+      <>
+        <UserText text={actorOf(row)} charsMax={80} short />
+        {row.key_label !== null && (
+          <span className="block truncate text-xs text-soft">
+            key <UserText text={row.key_label} charsMax={60} short />
+          </span>
+        )}
+      </>
+    ),
+  },
   {
     id: 'what',
     header: 'What',
@@ -186,6 +200,7 @@ function EntryDetails({ entry }: { readonly entry: ActivityDetail }) {
         facts={[
           ['When', <TimeText key="when" time={entry.created_at} form="exact" />],
           ['Who', <UserText key="who" text={actorOf(entry)} />],
+          ['Key', <UserText key="key" text={entry.key_label ?? '–'} />],
           ['Item', <UserText key="item" text={`${entry.scope} ${entry.item_id}`} />],
           ['Request', <UserText key="request" text={entry.request_id ?? '–'} />],
         ]}

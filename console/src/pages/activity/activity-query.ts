@@ -97,8 +97,7 @@ export function itemOf({ scope, item_id: id }: Pick<ActivityEntry, 'scope' | 'it
 }
 
 /** Returns the display name of the user or key that made the change. */
-export function actorOf({ user, is_system, key_label }: ActivityEntry): string {
+export function actorOf({ user, is_system }: ActivityEntry): string {
   const withoutUser = is_system ? 'the service' : 'unknown';
-  const name = user === null ? withoutUser : userName(user);
-  return key_label === null ? name : `${name} with key ${key_label}`;
+  return user === null ? withoutUser : userName(user);
 }

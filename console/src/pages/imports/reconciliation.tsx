@@ -7,6 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { IconButton } from '../../components/icon-button.tsx';
 import { Loading } from '../../components/loading.tsx';
+import { importVerdicts } from '../../../../src/wire/contract/import-run-states.ts';
 import { Notice } from '../../components/notice.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { plainText } from '../../components/plain-text.ts';
@@ -37,9 +38,10 @@ export function Verdict(options: ReportOptions) {
 }
 
 function VerdictNotice({ report: { verdict, summary } }: { readonly report: Pick<Report, 'verdict' | 'summary'> }) {
+  const { label, tone } = importVerdicts[verdict];
   return (
-    <Notice tone={verdict.startsWith('exact') ? 'ok' : 'info'}>
-      <UserText text={summary} />
+    <Notice tone={tone === 'neutral' ? 'info' : tone}>
+      <span className="font-semibold">{label}.</span> <UserText text={summary} />
     </Notice>
   );
 }

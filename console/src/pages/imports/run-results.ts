@@ -1,3 +1,4 @@
+import type { ImportVerdict } from '../../../../src/wire/contract/import-run-states.ts';
 import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
 import type { UnusualValue } from '../../../../src/wire/contract/unusual-values.ts';
 import { send } from '../../api/request.ts';
@@ -33,7 +34,7 @@ export interface UnusualFinding {
 
 /** The part of a report that the console shows. */
 export interface Report {
-  readonly verdict: string;
+  readonly verdict: ImportVerdict;
   readonly summary: string;
   readonly balance: readonly {
     readonly name: string;

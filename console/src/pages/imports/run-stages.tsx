@@ -15,6 +15,15 @@ const stageTexts: Readonly<Record<Stage['stage'], { readonly name: string; reado
   undo: { name: 'Undo', description: 'Removes the events of the run' },
 };
 
+const partUnits: Readonly<Record<Exclude<Stage['stage'], 'report'>, string>> = {
+  export: 'parts',
+  check: 'parts',
+  replace: 'days',
+  load: 'days',
+  verify: 'days',
+  undo: 'days',
+};
+
 /** The stages of a run with parts, amount, rate and time left. */
 export function RunStages({ run }: { readonly run: Run }) {
   return (
@@ -61,9 +70,9 @@ function factsOf(stage: Stage, isRunning: boolean): string[] {
   const ms = stage.started_at === null || stage.finished_at === null ? undefined : spanMs(stage);
   return [
     `${stage.done.toLocaleString('en')}${of(stage.total)} ${stage.unit}`,
-    stage.parts_total === 0 || (stage.parts_total === null && stage.parts_done === 0)
+    stage.stage === 'report' || stage.parts_total === 0 || (stage.parts_total === null && stage.parts_done === 0)
       ? ''
-      : `${stage.parts_done.toLocaleString('en')}${of(stage.parts_total)} parts`,
+      : `${stage.parts_done.toLocaleString('en')}${of(stage.parts_total)} ${partUnits[stage.stage]}`,
     stage.bytes === 0 ? '' : formatBytes(stage.bytes),
     isRunning && stage.rate > 0 ? formatRate(stage.rate) : '',
     isRunning && stage.eta_seconds !== null ? `${formatDuration(stage.eta_seconds * 1000)} left` : '',

@@ -36,7 +36,7 @@ export function sourceTiles(
     group: groupOfApp[slug] ?? 'Tools',
     slug,
     name,
-    description,
+    description: firstClause(description),
   }));
   const slugs = new Set([...apps.map(({ slug }) => slug), 'mapping']);
   const exports = formats.flatMap(({ slug, name }): SourceTile[] =>
@@ -44,4 +44,9 @@ export function sourceTiles(
   );
   // Apps with a connection come first.
   return [...tiles, ...exports];
+}
+
+/** The form of the source shows the whole description. */
+function firstClause(description: string): string {
+  return description.replace(/[:.] .*$/s, '.');
 }

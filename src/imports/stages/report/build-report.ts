@@ -132,27 +132,39 @@ type Conclusion = Pick<ReportResult, 'verdict' | 'summary'>;
 function conclude({ run, days, check, verify, isLoaded, off }: Facts): Conclusion {
   if (off.length > 0) {
     const compared = verify?.verdict === 'different' ? ` ${verify.detail}` : '';
-    return { verdict: 'different', summary: `These sums do not agree: ${off.join('; ')}.${compared}` };
+    return { verdict: 'different', summary: `These control totals do not agree: ${off.join('; ')}.${compared}` };
   }
   if (run.options.last === 'check' && check !== undefined) {
-    return { verdict: 'checked', summary: `The check ${check.verdict}. Nothing was sent, as requested.` };
+    return { verdict: 'checked', summary: `The check ${check.verdict}. Nothing was loaded.` };
   }
   if (!isLoaded) {
     return { verdict: 'unfinished', summary: unfinished(run, days) };
   }
   if (verify === undefined || verify.verdict === 'unreadable') {
-    const why = verify === undefined ? 'The store has not been read.' : verify.detail;
-    return { verdict: 'unverified', summary: `Every sum agrees, and the target acknowledged every event. ${why}` };
+    const why = verify === undefined ? 'The store was not compared.' : verify.detail;
+    return {
+      verdict: 'unverified',
+      summary: `Every control total agrees, and the target acknowledged every event. ${why}`,
+    };
   }
   if (verify.verdict === 'different') {
-    return { verdict: 'different', summary: `What is stored differs from what was loaded. ${verify.detail}` };
+    return { verdict: 'different', summary: `The stored events differ from the loaded ones. ${verify.detail}` };
   }
   if (verify.verdict === 'exact_by_id') {
-    return { verdict: 'exact_by_id', summary: `Every sum agrees. ${verify.detail}` };
+    return { verdict: 'exact_by_id', summary: `Every control total agrees. ${verify.detail}` };
   }
   const there = verify.stored_by_others ?? 0;
-  const others = there === 0 ? '' : ` ${there} of the events are stored by another import or by live capture.`;
-  return { verdict: 'exact', summary: `Every sum agrees, and the store holds exactly what was loaded.${others}` };
+  const loaded = count(run.totals.loaded, 'loaded event');
+  const others = there === 0 ? '' : ` ${count(there, 'event')} came from another import or from live capture before.`;
+  const rejected = run.totals.rejected === 0 ? '' : ` Rejected: ${count(run.totals.rejected, 'record')}.`;
+  return {
+    verdict: 'exact',
+    summary: `The store holds all of the ${loaded}, each with every property.${others}${rejected}`,
+  };
+}
+
+function count(number: number, what: string): string {
+  return `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`;
 }
 
 /** Adds what the source says is missing; the run is incomplete then. */

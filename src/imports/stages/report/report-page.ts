@@ -7,6 +7,7 @@ import type { ReportResult, ReportTotals } from './report.ts';
 import { reportTitle, targetName } from './report-title.ts';
 import { dayTable, eventTable, partTable } from './report-tables.ts';
 import { timeBins } from './time-bins.ts';
+import { importVerdicts } from '../../../wire/contract/import-run-states.ts';
 import { replacedSection } from './replaced-section.ts';
 import { storedBySection } from './stored-by-section.ts';
 import { undoSection } from './undo-section.ts';
@@ -18,22 +19,7 @@ const sentenceCharsMax = 600;
 const errorsShownMax = 50;
 const differencesShownMax = 200;
 
-const badges: Readonly<Record<ReportResult['verdict'], readonly [word: string, look: 'good' | 'bad' | 'plain']>> = {
-  exact: ['Complete and exact', 'good'],
-  exact_by_id: ['Complete and exact by id', 'good'],
-  incomplete: ['The source is incomplete', 'bad'],
-  unverified: ['Complete, store not compared', 'plain'],
-  checked: ['Checked, nothing sent', 'plain'],
-  unfinished: ['Not finished', 'plain'],
-  different: ['Differences', 'bad'],
-};
-
-/** Verdicts in a few words. */
-export const reportWords = Object.fromEntries(
-  Object.entries(badges).map(([verdict, [word]]) => [verdict, word]),
-) as Readonly<Record<ReportResult['verdict'], string>>;
-
-/** Renders the report as one self-contained page. */
+/** The report as one page that needs nothing else: for a browser, for paper, for a customer. */
 export function reportPage(report: ReportResult): string {
   const title = `Import of ${reportTitle(report)}, ${report.made_at.slice(0, 10)}`;
   const body = markup`${heading(report)}${undoSection(report)}${replacedSection(report)}
@@ -51,7 +37,7 @@ ${storedBySection(report)}${stageSection(report)}${partSection(report)}`;
 
 function heading(report: ReportResult): Html {
   const { run, options, verdict, summary, made_at: madeAt } = report;
-  const [word, look] = badges[verdict];
+  const { label, tone } = importVerdicts[verdict];
   const { from, to } = options;
   const facts: (readonly [string, string])[] = [
     ['Source', run.source],
@@ -65,7 +51,7 @@ function heading(report: ReportResult): Html {
   if (options.limit !== null) facts.push(['Trial', `only the first ${integer(options.limit)} records`]);
   if (run.promoted_from !== null) facts.push(['Full form of', run.promoted_from]);
   const rows = facts.map(([name, value]) => markup`<dt>${name}</dt><dd>${cut(value, 500)}</dd>`);
-  return markup`<header><p><span class="badge ${look}">${word}</span></p><h1>Import of ${cut(reportTitle(report), 300)}</h1>
+  return markup`<header><p><span class="badge ${tone}">${label}</span></p><h1>Import of ${cut(reportTitle(report), 300)}</h1>
 <p>${cut(summary, sentenceCharsMax)}</p></header><section aria-label="What was imported"><dl class="facts">${rows}</dl></section>`;
 }
 
@@ -223,9 +209,9 @@ p { margin: .4rem 0; }
 section, dl.figures div { background: var(--card); border: 1px solid var(--line); border-radius: 12px; }
 section { padding: 1.25rem 1.4rem; margin: 1.1rem 0; }
 .badge { display: inline-block; border-radius: 999px; padding: .15rem .75rem; font-weight: 650; font-size: .9rem; }
-.good { color: var(--good); background: var(--good-back); }
-.bad { color: var(--bad); background: var(--bad-back); }
-.plain { color: var(--plain); background: var(--plain-back); }
+.ok { color: var(--good); background: var(--good-back); }
+.warn, .danger { color: var(--bad); background: var(--bad-back); }
+.neutral { color: var(--plain); background: var(--plain-back); }
 dl.figures { display: grid; gap: .8rem; margin: 1.1rem 0; }
 dl.figures { grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); }
 dl.figures div { padding: .8rem 1rem; }

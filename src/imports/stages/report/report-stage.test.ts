@@ -30,7 +30,7 @@ describe('the stage of the report', () => {
     expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
     expect(report).toMatchObject({ verdict: 'exact', run: { id: run, source: 'files' } });
     expect(report.events[0]).toMatchObject({ event: '$pageview', rejected: 1 });
-    expect(await textOf(staging, stagingKeys.report(run, 'html'))).toContain('Complete and exact');
+    expect(await textOf(staging, stagingKeys.report(run, 'html'))).toContain('Exact');
     const stored = await getRun(db, run);
     expect(stored?.progress.report).toMatchObject({ partsDone: 2, finishedAt: clock.now() });
     if (stored === undefined) throw new Error('expected the run');

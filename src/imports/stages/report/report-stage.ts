@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { LeasedRun, RunStage } from '../../run/leased-run.ts';
 import type { StoredDay } from '../../run/import-day.ts';
-import type { Run } from '../../run/run.ts';
+import type { Run, StageProgress } from '../../run/run.ts';
 import type { UndoResult } from '../../run/results.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { expectedContents, refusedAtLoad } from '../verify/expected.ts';
@@ -39,18 +39,19 @@ export function createReportStage({ staging, clock, current, failpoint }: Report
     await staging.write(stagingKeys.report(leased.run.id, 'html'), [page]);
     failpoint?.('import_report_written');
     const finishedAt = clock.now();
-    leased.progress({
+    const progress: StageProgress = {
       stage: 'report',
       partsDone: 2,
       partsTotal: 2,
-      done: report.totals.events.converted,
-      total: report.totals.events.converted,
+      done: report.totals.events.loaded,
+      total: report.totals.events.loaded,
       bytes: json.length + page.length,
       startedAt,
       finishedAt,
       lastProgressAt: finishedAt,
       rate: 0,
-    });
+    };
+    leased.progress(progress, { verdict: report.verdict });
     await leased.flush();
   };
 }

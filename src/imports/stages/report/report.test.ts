@@ -110,7 +110,7 @@ describe('the report of a run', () => {
     expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
     expect(report.verdict).toBe('incomplete');
     expect(report.summary.startsWith(detail)).toBe(true);
-    expect(reportPage(report)).toContain('The source is incomplete');
+    expect(reportPage(report)).toContain('Source incomplete');
     const assumed = { ...note, kind: 'assumed' } as const;
     expect(buildReport({ ...small, check: check && { ...check, notes: [assumed] } }).verdict).toBe('exact');
     const unfinished = buildReport({ ...cut, run: { ...run, stage: 'load' }, verify: undefined });
@@ -168,7 +168,7 @@ describe('the report of a run', () => {
     const { verify } = small;
     const report = buildReport({ ...small, verify: verify && { ...verify, stored_by_others: 1234, other_times: 0 } });
     expect(report).toMatchObject({ verdict: 'exact', totals: { events: { stored_by_others: 1234 } } });
-    expect(report.summary).toContain('1234 of the events are stored by another import or by live capture.');
+    expect(report.summary).toContain('1,234 events came from another import or from live capture before.');
     expect(reportPage(report)).toContain('all that was loaded; 1,234 by others');
     expect(reportPage(buildReport(small))).not.toContain('by others');
   });

@@ -2,6 +2,7 @@ import type { ImportRunRecord } from '../../../wire/contract/import-runs.ts';
 import type { ErrorGroup } from '../../../wire/contract/import-results.ts';
 import type { StoredBy, UndoResult, VerifyDifference, VerifyResult } from '../../run/results.ts';
 import type { Stage } from '../../run/run.ts';
+import type { ImportVerdict } from '../../../wire/contract/import-run-states.ts';
 
 /**
  * What a run did, as `report.json` in staging: enough to check by hand that nothing is missing. Times are ISO 8601 UTC, durations ms,
@@ -22,17 +23,17 @@ export interface ReportResult {
   /** Without the credentials in a target's address. */
   readonly options: ImportRunRecord['options'];
   /**
-   * - `exact`: every sum agrees, and the target's store holds exactly what was loaded.
-   * - `exact_by_id`: every sum agrees, and every event is stored with its id, time and name; properties were not compared, or may have
-   *   been changed by transformations.
-   * - `incomplete`: every sum agrees, but the source itself says that something is missing.
-   * - `unverified`: every sum agrees; the store was not, or cannot be, read.
-   * - `checked`: nothing was sent, as requested.
-   * - `unfinished`: the load is not done.
-   * - `different`: something does not agree; see `balance` and `differences`.
+   * - `exact`: every control total agrees, and the target's store holds exactly what was loaded.
+   * - `exact_by_id`: every control total agrees, and every event is stored with its id, time and name; properties were not compared,
+   *   or transformations may have changed them.
+   * - `incomplete`: every control total agrees, but the source itself says that something is missing.
+   * - `unverified`: every control total agrees; the store was not, or cannot be, read.
+   * - `checked`: only checked, nothing was loaded.
+   * - `unfinished`: loading is not done.
+   * - `different`: totals or contents differ; see `balance` and `differences`.
    */
-  readonly verdict: 'exact' | 'exact_by_id' | 'incomplete' | 'unverified' | 'checked' | 'unfinished' | 'different';
-  /** The verdict in one sentence. */
+  readonly verdict: ImportVerdict;
+  /** The verdict in a sentence. */
   readonly summary: string;
   readonly totals: ReportTotals;
   /** Sums that were counted in two places each. */
