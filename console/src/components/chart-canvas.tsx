@@ -61,13 +61,7 @@ export function ChartCanvas(props: ChartCanvasProps) {
         ),
       ],
     };
-    options.hooks = {
-      // Without a cursor the legend only names the series.
-      setLegend: [
-        (plot) => (host.dataset['hover'] = String(plot.cursor.idx !== null && plot.cursor.idx !== undefined)),
-      ],
-      setSelect: [(plot) => hasSelect && selectRange(plot, kind, (from, to) => latest.current.onSelect?.(from, to))],
-    };
+    options.hooks = hooksOf(host, kind, hasSelect ? (from, to) => latest.current.onSelect?.(from, to) : undefined);
     host.dataset['hover'] = 'false';
     const plot = new UPlot(options, latest.current.data, host);
     plotRef.current = plot;
@@ -83,12 +77,17 @@ export function ChartCanvas(props: ChartCanvasProps) {
   return <div ref={hostRef} className="w-full" />;
 }
 
-function seriesOf(
-  shape: string,
-  kind: NonNullable<ChartProps['kind']>,
-  colour: (name: string) => string,
-  value: Series.Value,
-): Series {
+type Kind = NonNullable<ChartProps['kind']>;
+
+function hooksOf(host: HTMLElement, kind: Kind, onSelect: ChartProps['onSelect']): NonNullable<Options['hooks']> {
+  return {
+    // Without a cursor the legend only names the series.
+    setLegend: [(plot) => (host.dataset['hover'] = String(plot.cursor.idx !== null && plot.cursor.idx !== undefined))],
+    setSelect: [(plot) => onSelect && selectRange(plot, kind, onSelect)],
+  };
+}
+
+function seriesOf(shape: string, kind: Kind, colour: (name: string) => string, value: Series.Value): Series {
   const end = shape.lastIndexOf(':');
   const stroke = colour(shape.slice(end + 1) satisfies string as ChartTone);
   const bars = kind === 'bars' ? UPlot.paths.bars?.({ size: [0.8, 40] }) : undefined;
@@ -120,11 +119,7 @@ function stacked(series: readonly Values[]): readonly Values[] {
 }
 
 /** Reports a dragged range and clears its highlight. A click selects nothing. */
-function selectRange(
-  plot: UPlot,
-  kind: NonNullable<ChartProps['kind']>,
-  onSelect: (from: number, to: number) => void,
-): void {
+function selectRange(plot: UPlot, kind: Kind, onSelect: (from: number, to: number) => void): void {
   const { left, width } = plot.select;
   if (width < 4) return;
   // A bar is centred on the start of its interval.
