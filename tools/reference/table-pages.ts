@@ -38,7 +38,6 @@ const symptoms: Partial<Record<ApiErrorCode, string>> = {
   not_authenticated: 'batch-answers-401',
   authentication_failed: 'batch-answers-401',
   permission_denied: 'the-api-answers-401-or-403-or-a-command-exits-with-4',
-  conflict: 'an-import-is-paused-or-does-not-resume',
   request_too_large: 'batch-answers-400-413-or-503',
   invalid_host: '421-invalid_host',
   throttled: '429-on-the-api',
