@@ -125,15 +125,15 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'agreements approve': ['agreements approve 2 --note "agreed by phone" --yes'],
   'agreements reject': ['agreements reject 2 --note "too many at once" --yes'],
   'agreements end': ['agreements end 2 --yes'],
-  'notices list': ['notices list'],
-  'notices create': [
-    'notices create --name Ops --kind webhook --address https://ops.example.com/hook',
-    'notices create --name Mail --kind email --email ops@example.com --event run_failed --event config_failing',
+  'notifications list': ['notifications list'],
+  'notifications create': [
+    'notifications create --name Ops --kind webhook --address https://ops.example.com/hook',
+    'notifications create --name Mail --kind email --email ops@example.com --event run_failed --event config_failing',
   ],
-  'notices update': ['notices update 1 --disable'],
-  'notices delete': ['notices delete 1 --yes'],
-  'notices test': ['notices test 1'],
-  'notices deliveries': ['notices deliveries 1'],
+  'notifications update': ['notifications update 1 --disable'],
+  'notifications delete': ['notifications delete 1 --yes'],
+  'notifications test': ['notifications test 1'],
+  'notifications deliveries': ['notifications deliveries 1'],
   activity: ['activity', 'activity --scope PluginConfig --item 3'],
 
   'profiles list': ['profiles list'],

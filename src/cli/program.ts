@@ -45,7 +45,7 @@ const groups: Readonly<Record<string, readonly (readonly [words: string, load: L
       'export diff apply validate',
       async () => (await import('./commands/configuration-files.ts')).configurationFileCommands,
     ],
-    ['notices', async () => (await import('./commands/notices.ts')).noticesCommand],
+    ['notifications notices', async () => (await import('./commands/notices.ts')).noticesCommand],
     ['activity', async () => (await import('./commands/activity.ts')).activityCommand],
   ],
   'Manage access:': [

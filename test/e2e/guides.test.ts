@@ -211,8 +211,8 @@ it('notifications: destinations created, tested and verified as documented', asy
 
     const byRest = takeOne(name, 'Add a destination', 'curl');
     expect(JSON.parse(await seat.type(byRest, webhook))).toMatchObject({ name: 'ops', events: ['run_failed'] });
-    const admins = await seat.type('npx millrace notices list --service');
-    await seat.type(`npx millrace notices test --service ${/^(\S+)\s+admins/m.exec(admins)?.[1]}`);
+    const admins = await seat.type('npx millrace notifications list --service');
+    await seat.type(`npx millrace notifications test --service ${/^(\S+)\s+admins/m.exec(admins)?.[1]}`);
     expect(mail.mails.map(({ to }) => to)).toEqual([['ops@example.com']]);
   } finally {
     await new Promise((resolve) => server.close(resolve));

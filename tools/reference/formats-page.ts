@@ -48,11 +48,12 @@ function options(list: readonly FormatOption[]): string[] {
   if (list.length === 0) return [];
   const rows = list.map((option) => [
     code(option.key),
+    option.label,
     (option.choices ?? []).map(code).join(', ') || 'text',
     code(option.default ?? ''),
     prose(option.description),
   ]);
-  return ['## Options', table(['Option', 'Values', 'Default', 'Meaning'], rows)];
+  return ['## Options', table(['Option', 'In the console', 'Values', 'Default', 'Meaning'], rows)];
 }
 
 const kinds: Readonly<Record<EvidenceKind, string>> = {

@@ -34,7 +34,8 @@ const pollMs = 300;
 
 export function noticesCommand(parent: Command, terminal: Terminal): void {
   const notices = parent
-    .command('notices')
+    .command('notifications')
+    .alias('notices')
     .description('manage notifications of a running service by webhook, Slack or e-mail');
   listCommand(notices, terminal);
   createCommand(notices, terminal);

@@ -42,6 +42,8 @@ export interface RecordTimes {
 
 export interface FormatOption {
   readonly key: string;
+  /** Name for forms. */
+  readonly label: string;
   readonly description: string;
   readonly default?: string;
   readonly choices?: readonly string[];

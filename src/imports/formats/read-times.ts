@@ -29,6 +29,7 @@ function lacksZone(value: unknown): boolean {
 /** For formats whose vendor does not document the zone of times without one. */
 export const assumedZoneOption: FormatOption = {
   key: 'time_zone',
+  label: 'Time zone',
   description:
     'Time zone of times without one, such as Europe/Berlin or UTC. By default they are read as UTC, which the check reports',
   default: '',

@@ -1,5 +1,6 @@
 import { readDatabaseTime } from '../../stores/metadata/database-clock.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
+import { advice } from '../../queue/notices/advice.ts';
 import { enqueueNotice } from '../../queue/notices/outbox.ts';
 import type { Run } from './run.ts';
 
@@ -15,8 +16,7 @@ export async function enqueueRunNotice(tx: Queries, run: Run): Promise<void> {
   const details = { run: run.id, config: run.configId };
   if (run.state === 'failed') {
     const summary = `Import from ${run.source} failed: ${run.reason}`;
-    const action = 'Fix the reported cause, then resume the run: it continues where it stopped.';
-    await enqueueNotice(tx, { ...common, event: 'run_failed', summary, action, details }, now);
+    await enqueueNotice(tx, { ...common, event: 'run_failed', summary, action: advice.run_failed, details }, now);
     return;
   }
   const { records, loaded, rejected } = run.totals;

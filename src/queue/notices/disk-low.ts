@@ -15,5 +15,3 @@ export function isDiskLow({ free_bytes: free, total_bytes: total }: DiskRoom): b
 export function diskWords({ free_bytes: free }: DiskRoom): string {
   return `The disk of the data directory has ${Math.round(free / 1024 ** 2)} MB left.`;
 }
-
-export const diskAction = 'Free space or move the data directory to a larger disk: events are refused once it is full.';

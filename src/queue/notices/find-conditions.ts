@@ -4,8 +4,9 @@ import { familyPages } from '../../wire/contract/console-pages.ts';
 import type { NoticeEvent } from '../../wire/contract/notices.ts';
 import type { LaneStatus } from '../../wire/contract/status.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
+import { advice } from './advice.ts';
 import type { Condition } from './conditions.ts';
-import { diskAction, diskWords, isDiskLow, type DiskRoom } from './disk-low.ts';
+import { diskWords, isDiskLow, type DiskRoom } from './disk-low.ts';
 
 export interface ConditionLimits {
   /** Dead letters of a project per hour. */
@@ -62,7 +63,7 @@ async function failingConfigs(db: Queries): Promise<Condition[]> {
         event: 'config_failing',
         projectId,
         summary: `${called}: ${error}`,
-        action: 'Events pass it unchanged until it works: correct its settings or disable it.',
+        action: advice.config_failing,
         target: `${familyPages[family]}/${id}`,
         details: { config: id },
       },
@@ -91,7 +92,7 @@ async function failingSchedules(db: Queries): Promise<Condition[]> {
         event: 'schedule_failing',
         projectId,
         summary: `The schedule of ${called} could not start a run: ${error}`,
-        action: 'Fix the reported cause; the next run catches up on what was missed.',
+        action: advice.schedule_failing,
         target: `imports/${config}`,
         details: { config },
       },
@@ -116,7 +117,7 @@ async function waitingRuns(db: Queries): Promise<Condition[]> {
       event: 'run_waiting',
       projectId,
       summary: `Import from ${source} waits: ${(JSON.parse(waiting ?? '{}') as { reason?: string }).reason ?? ''}`,
-      action: 'It resumes automatically when the cause is gone.',
+      action: advice.run_waiting,
       target: `imports/${config}/runs/${id}`,
       details: { run: id, config },
     },
@@ -150,7 +151,7 @@ async function deadLetters({ db, limits }: FindConditionsDeps, now: number): Pro
         event: 'dead_letters_high',
         projectId,
         summary: `More than ${max} events could not be stored in the last hour.`,
-        action: 'Review the reasons, then correct and replay the events or discard them.',
+        action: advice.dead_letters,
         target: 'dead-letters',
         details: { limit: max },
       },
@@ -181,7 +182,7 @@ async function lowDisk({ disk }: FindConditionsDeps): Promise<Condition[]> {
         event: 'disk_low',
         projectId: null,
         summary: diskWords(room),
-        action: diskAction,
+        action: advice.disk_low,
         target: 'status',
         details: { ...room },
       },
@@ -200,7 +201,7 @@ async function lateEvents({ lanes, limits }: FindConditionsDeps): Promise<Condit
         event: 'lag_high',
         projectId: null,
         summary: `${live.waiting_events} live events are waiting to be stored, the oldest for ${live.oldest_seconds} s.`,
-        action: 'Check what is holding up the pipeline: the event store, a slow transformation or the disk.',
+        action: advice.lag_high,
         target: 'status',
         details: { waiting_events: live.waiting_events, oldest_seconds: live.oldest_seconds },
       },

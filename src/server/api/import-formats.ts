@@ -42,8 +42,8 @@ function aboutFormat({ slug, name, description, source, options }: Format) {
   return { slug, name, description, source, options: options.map(toOption) };
 }
 
-function toOption({ key, description, default: standard, choices, schema }: FormatOption) {
-  return { key, description, default: standard ?? null, choices: choices ?? null, schema: schema ?? null };
+function toOption({ key, label, description, default: standard, choices, schema }: FormatOption) {
+  return { key, label, description, default: standard ?? null, choices: choices ?? null, schema: schema ?? null };
 }
 
 function sourcesOf(registry: Pick<PluginRegistry, 'list'>, { slug }: Format): string[] {

@@ -5,7 +5,8 @@ import { runsThatFailedLast } from '../../imports/run/latest-runs.ts';
 import { runsThatWait } from '../../imports/run/list-runs.ts';
 import type { Run } from '../../imports/run/run.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
-import { diskAction, diskWords, isDiskLow } from '../../queue/notices/disk-low.ts';
+import { advice } from '../../queue/notices/advice.ts';
+import { diskWords, isDiskLow } from '../../queue/notices/disk-low.ts';
 
 export interface AttentionInput {
   readonly projectId: number;
@@ -46,12 +47,11 @@ function ofService({ lanes, parts, disk }: AttentionInput): Attention[] {
   for (const [lane, { is_full: isFull, waiting_events: waiting }] of Object.entries(lanes)) {
     if (!isFull) continue;
     const summary = `${waiting} events of the ${lane} lane are waiting, which is the limit: new ones are refused.`;
-    const action = 'Check what blocks the pipeline: the event store, a slow transformation or the disk.';
-    found.push({ code: 'lane_full', severity: 'error', summary, action, ...here });
+    found.push({ code: 'lane_full', severity: 'error', summary, action: advice.lag_high, ...here });
   }
   if (disk === undefined) return found;
   if (isDiskLow(disk)) {
-    found.push({ code: 'disk_low', severity: 'error', summary: diskWords(disk), action: diskAction, ...here });
+    found.push({ code: 'disk_low', severity: 'error', summary: diskWords(disk), action: advice.disk_low, ...here });
   }
   return found;
 }
@@ -74,7 +74,7 @@ async function failingConfigs(db: Queries, projectId: number): Promise<Attention
     code: 'config_failing',
     severity: 'error',
     summary: `${name === '' ? plugin : name}: ${error}`,
-    action: 'Events pass unchanged until it works: correct its settings or disable it.',
+    action: advice.config_failing,
     count: 1,
     since: null,
     target: `${familyPages[family]}/${id}`,
@@ -84,10 +84,8 @@ async function failingConfigs(db: Queries, projectId: number): Promise<Attention
 async function troubledRuns(db: Queries, projectId: number): Promise<Attention[]> {
   const [failed, waiting] = await Promise.all([runsThatFailedLast(db, projectId), runsThatWait(db, projectId)]);
   return [
-    ...failed.map((run) =>
-      ofRun(run, 'run_failed', run.reason, 'Correct the cause and resume it: it continues where it stopped.'),
-    ),
-    ...waiting.map((run) => ofRun(run, 'run_waiting', run.waiting?.reason ?? '', 'It resumes automatically.')),
+    ...failed.map((run) => ofRun(run, 'run_failed', run.reason, advice.run_failed)),
+    ...waiting.map((run) => ofRun(run, 'run_waiting', run.waiting?.reason ?? '', advice.run_waiting)),
   ];
 }
 
@@ -112,13 +110,12 @@ async function deadLetters(db: Queries, projectId: number): Promise<Attention[]>
     .executeTakeFirstOrThrow();
   if (Number(count) === 0) return [];
   const summary = `${count} ${Number(count) === 1 ? 'event' : 'events'} could not be stored.`;
-  const action = 'Check the reasons, then replay them, corrected if necessary, or discard them.';
   return [
     {
       code: 'dead_letters_open',
       severity: 'warning',
       summary,
-      action,
+      action: advice.dead_letters,
       count: Number(count),
       since,
       target: 'dead-letters',

@@ -3,6 +3,7 @@ import { orNull } from './or-null.ts';
 
 const option = Type.Object({
   key: Type.String(),
+  label: Type.String({ description: 'Name of the option for forms.' }),
   description: Type.String(),
   default: orNull(Type.String()),
   choices: orNull(Type.Array(Type.String()), 'Allowed values. Null for any text.'),

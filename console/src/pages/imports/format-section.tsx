@@ -93,11 +93,11 @@ function FormatSettings({ projectId, format, settings, onChange }: FormatSetting
   return (
     <>
       {found !== undefined && <p className="text-sm text-soft">{plain(found.source)}</p>}
-      {found?.options.map(({ key, description, default: standard, choices }) =>
+      {found?.options.map(({ key, label, description, default: standard, choices }) =>
         choices === null ? (
           <TextInput
             key={key}
-            label={key}
+            label={label}
             hint={plain(description)}
             placeholder={standard ?? ''}
             value={options[key] ?? ''}
@@ -106,7 +106,7 @@ function FormatSettings({ projectId, format, settings, onChange }: FormatSetting
         ) : (
           <Select
             key={key}
-            label={key}
+            label={label}
             hint={plain(description)}
             value={options[key] ?? standard ?? ''}
             choices={choices.map((value) => ({ value, label: value }))}

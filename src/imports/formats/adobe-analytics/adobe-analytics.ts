@@ -104,17 +104,24 @@ export const adobeAnalytics: Format = {
   options: [
     {
       key: 'columns',
+      label: 'Columns',
       description:
         'Column names separated by tabs: the contents of column_headers.tsv in the lookup files (columns=@column_headers.tsv)',
     },
     {
       key: 'events',
+      label: 'Names of events',
       description:
         'Names of the events in event_list: the contents of event.tsv in the lookup files (events=@event.tsv)',
     },
-    { key: 'user_id', description: 'Column with the id of the logged-in user, e.g. evar7 or cust_visid' },
+    {
+      key: 'user_id',
+      label: 'Column of the user id',
+      description: 'Column with the id of the logged-in user, e.g. evar7 or cust_visid',
+    },
     {
       key: 'success_events',
+      label: 'Success events',
       description: 'Whether the events of event_list are only a property of the hit, or also become separate events',
       default: 'property',
       choices: ['property', 'events'],

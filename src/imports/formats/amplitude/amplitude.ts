@@ -95,12 +95,14 @@ const about = {
   options: [
     {
       key: 'identify',
+      label: 'Link devices to users',
       description: 'Whether `$identify` links each device to its user',
       default: 'yes',
       choices: ['yes', 'no'],
     },
     {
       key: 'user_properties',
+      label: 'Import user properties',
       description: 'Whether every event sets the user properties at its time in `$set`',
       default: 'yes',
       choices: ['yes', 'no'],

@@ -95,6 +95,7 @@ const about = {
   options: [
     {
       key: 'without_user',
+      label: 'Events without a user',
       description:
         'What to do with rows that have neither user_id nor user_pseudo_id (sent without consent): skip them, or import ' +
         'each under a unique id without a person.',

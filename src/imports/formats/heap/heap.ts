@@ -104,6 +104,7 @@ const about = {
   options: [
     {
       key: 'event',
+      label: 'Event name',
       description:
         'Name of events whose rows have no event_name, event_table_name, type or object; often the name of the table.',
     },

@@ -88,6 +88,7 @@ const about = {
   options: [
     {
       key: 'group_type',
+      label: 'Group type',
       description: 'Type of the groups that companies become.',
       default: 'company',
     },

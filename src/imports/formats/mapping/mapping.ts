@@ -146,7 +146,9 @@ const about = {
     'the list of events in a record (`"data"`): the rules apply to each of them, and the surrounding record is `parent` ' +
     '(`"parent.app"`). `source` separates the ids of different sources.',
   source: 'Rows and objects of any tool: a CSV with a header, a warehouse query, JSON lines.',
-  options: [{ key: 'mapping', description: 'The rules, as JSON. Required', schema: rulesSchema }],
+  options: [
+    { key: 'mapping', label: 'Mapping rules', description: 'The rules, as JSON. Required', schema: rulesSchema },
+  ],
   evidence,
   names: { events: {}, properties: {}, person_properties: {} },
   example,

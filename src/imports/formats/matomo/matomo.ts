@@ -62,6 +62,7 @@ export const matomo: Format = {
   options: [
     {
       key: 'time_zone',
+      label: 'Time zone',
       description:
         'Time zone of the site, such as Europe/Berlin, for visits that do not reveal the offset of its clock from UTC. ' +
         'By default they are read as UTC, which the check reports',

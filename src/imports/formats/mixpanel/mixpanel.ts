@@ -89,6 +89,7 @@ const about = {
   options: [
     {
       key: 'time_zone',
+      label: 'Time zone',
       description:
         'Zone of the project’s timestamps. Projects created before 2023 export local time as if it were UTC: set ' +
         'their zone, e.g. America/Los_Angeles. `$last_seen` and `$created` of profiles are read in it too',
@@ -96,17 +97,24 @@ const about = {
     },
     {
       key: 'groups',
+      label: 'Group keys',
       description: 'Properties that contain group keys, e.g. `company_id` or `company_id:company` to name the type',
     },
-    { key: 'group_type', description: 'Type of the groups in an export of group profiles without it' },
+    {
+      key: 'group_type',
+      label: 'Group type',
+      description: 'Type of the groups in an export of group profiles without it',
+    },
     {
       key: 'identify',
+      label: 'Link devices to users',
       description: 'Whether `$identify` links each device to its user',
       default: 'yes',
       choices: ['yes', 'no'],
     },
     {
       key: 'profile_time',
+      label: 'Time of profiles',
       description: 'Time of profiles with neither `$last_seen` nor `$created`, e.g. the day of the export',
     },
   ],

@@ -94,6 +94,7 @@ const about = {
   options: [
     {
       key: 'user_identity',
+      label: 'User identity',
       description: 'The identity type that identifies a known user: customer_id, email, other …',
       default: 'customer_id',
     },

@@ -70,7 +70,14 @@ const about = {
     'eventId from the content.',
   source:
     'The events of Data Sync (`allevents.avro`), or the warehouse table loaded from them, as Parquet or JSON lines.',
-  options: [{ key: 'group_type', description: 'Type of the groups that accounts become.', default: 'account' }],
+  options: [
+    {
+      key: 'group_type',
+      label: 'Group type',
+      description: 'Type of the groups that accounts become.',
+      default: 'account',
+    },
+  ],
   times: { own: ['browserTimestamp'], received: [] },
   evidence,
   names,

@@ -52,12 +52,13 @@ export const plausible: Format = {
   options: [
     {
       key: 'synthesise',
+      label: 'Generate page views',
       description:
         'Whether to create synthetic page views that add up to the totals. Without `yes` nothing is imported.',
       default: 'no',
       choices: ['no', 'yes'],
     },
-    { key: 'time_zone', description: 'Time zone of the site.', default: 'UTC' },
+    { key: 'time_zone', label: 'Time zone', description: 'Time zone of the site.', default: 'UTC' },
   ],
   evidence,
   names: { events: { pageview: '$pageview' }, properties: { url: '$current_url' }, person_properties: {} },

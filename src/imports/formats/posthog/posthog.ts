@@ -120,12 +120,14 @@ const about = {
   options: [
     {
       key: 'person_properties',
+      label: 'Person properties',
       description: 'Whether the person properties of an exported event become `$set` or are ignored',
       default: 'set',
       choices: ['set', 'ignore'],
     },
     {
       key: 'link_persons',
+      label: 'Link the ids of persons',
       description:
         'Whether the distinct ids of an exported person are merged again, through the id of the person as an additional distinct id',
       default: 'yes',
@@ -133,11 +135,12 @@ const about = {
     },
     {
       key: 'group_types',
+      label: 'Group types',
       description:
         'Group types by index, for groups with only an index, e.g. `0:company,1:team`; the groups API of the ' +
         'project lists them',
     },
-    { key: 'time_zone', description: 'Zone of times without one', default: 'UTC' },
+    { key: 'time_zone', label: 'Time zone', description: 'Zone of times without one', default: 'UTC' },
   ],
   times: { own: ['timestamp'], received: ['created_at', '_inserted_at', 'inserted_at'] },
   evidence,

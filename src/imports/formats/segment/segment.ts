@@ -63,12 +63,14 @@ export const segment: Format = {
   options: [
     {
       key: 'duplicates',
+      label: 'Repeated messages',
       description: 'What to do with a message with a repeated messageId: keep it under a separate id, or drop it',
       default: 'keep',
       choices: ['keep', 'drop'],
     },
     {
       key: 'table',
+      label: 'Warehouse table',
       description:
         'The table of warehouse rows. `auto` recognises tracks, tables of single events, pages, ' +
         'groups and aliases by their columns',

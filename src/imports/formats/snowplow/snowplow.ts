@@ -112,6 +112,7 @@ export const snowplow: Format = {
   options: [
     {
       key: 'anonymous',
+      label: 'Events without an id',
       description:
         'What to do with events without any id of a user or device, as trackers without cookies send them: keep them ' +
         'without a person, one anonymous id per session (domain_sessionid) or else per event; or skip and count them',

@@ -1,0 +1,11 @@
+/** What to do about a condition, the same in notifications and in what needs attention. */
+export const advice = {
+  config_failing: 'Events pass unchanged until it works: correct its settings or disable it.',
+  schedule_failing: 'Correct the cause; the next run catches up on what was missed.',
+  run_failed: 'Correct the cause, then resume the run: it continues where it stopped.',
+  run_waiting: 'It resumes automatically when the cause is gone.',
+  dead_letters: 'Check the reasons, then replay them, corrected if necessary, or discard them.',
+  disk_low: 'Free space or move the data directory to a larger disk: events are refused once it is full.',
+  /** For a full lane and for late events. */
+  lag_high: 'Check what blocks the pipeline: the event store, a slow transformation or the disk.',
+} as const;
