@@ -1,11 +1,11 @@
-// Converts regular records of a format from bytes to columns, by a table that src/imports/stages/check/fast writes into memory. The
-// result for a record equals that of the reader; a record for which this is not certain is irregular and goes to the reader.
+// Converts usual records of a format from bytes to columns, by a table that src/imports/stages/check/fast writes into memory. The
+// result for a record equals that of the reader; a record for which this is not certain is unusual and goes to the reader.
 //
 // Memory: everything below `heapBase()` belongs to this code; the program lays out the rest and sets the variables below and those of
 // convert/ accordingly.
 import { copyTo, endOfLine } from './convert/bytes';
 import { crc32, md5Of } from './convert/hashes';
-import { heardAt, heardCount, memberFrom, memberTo, readRecord } from './convert/record';
+import { unmappedAt, unmappedCount, memberFrom, memberTo, readRecord } from './convert/record';
 import { Memo, Piece, answerOf } from './convert/answers';
 import { shapeHigh, shapeLow, shapeOf } from './convert/shapes';
 import { DAY_MS, NO_TIME, microsOf, microsOfText, writeTime } from './convert/times';
@@ -22,12 +22,12 @@ export {
   memberCount,
   properties,
   propertyCount,
-  keysHad,
-  heard,
+  keysSeen,
+  unmapped,
   texts,
   textsEnd,
 } from './convert/record';
-export { lists, listCount, namesHad, namePlaces } from './convert/items';
+export { lists, listCount, namesSeen, namePlaces } from './convert/items';
 export { textZone, numberZone, timeUnit, areDigits, isKept } from './convert/times';
 export {
   steps,
@@ -35,11 +35,11 @@ export {
   groups,
   source,
   sourceBytes,
-  settled,
-  settledCount,
-  settledPieces,
+  normalisedTexts,
+  normalisedCount,
+  normalisedPieces,
   values,
-  isSettled,
+  isNormalised,
   codeProperty,
   countryProperty,
   noGeoipProperty,
@@ -122,7 +122,7 @@ class Row {
 }
 
 const ROW_BYTES: usize = 88;
-const TELLS_OF_LINK: u32 = 1;
+const STATES_LINK: u32 = 1;
 const SPECIAL: u32 = 2;
 
 /** Maximum rows and lines of a call. */
@@ -141,8 +141,8 @@ export let ids: usize = 0;
 export let propertiesColumn: usize = 0;
 /** Numbers of the names of skipped records. */
 export let skipped: usize = 0;
-/** Occurrences of the property names that the program counts, by their number. */
-export let heardCounts: usize = 0;
+/** Occurrences of unmapped property names, by their number. */
+export let unmappedCounts: usize = 0;
 
 /** Result of a call, as 32-bit words. */
 class Block {
@@ -150,7 +150,7 @@ class Block {
   /** Lines that were converted or skipped. */
   lines: u32;
   skipped: u32;
-  heard: u32;
+  unmapped: u32;
   eventsBytes: u32;
   idsBytes: u32;
   propertiesBytes: u32;
@@ -161,9 +161,9 @@ class Block {
   isLinked: u32;
 }
 
-/** Reasons to stop: end of the lines or a full block; an irregular record; a record that may be needed as a sample. */
+/** Reasons to stop: end of the lines or a full block; an unusual record; a record that may be needed as a sample. */
 const END: u32 = 0;
-const IRREGULAR: u32 = 1;
+const UNUSUAL: u32 = 1;
 const UNSAMPLED: u32 = 2;
 
 /** Memos of names and of identities. */
@@ -201,46 +201,46 @@ export function block(): usize {
   return blockPlace;
 }
 
-/** Converts lines, which must end with a line break, until one is irregular or the block is full; returns where the next one begins. */
+/** Converts lines, which must end with a line break, until one is unusual or the block is full; returns where the next one begins. */
 export function convert(from: usize, to: usize): usize {
-  const made = changetype<Block>(blockPlace);
+  const result = changetype<Block>(blockPlace);
   memory.fill(blockPlace, 0, offsetof<Block>());
   let at = from;
-  while (at < to && made.rows < ROWS_MAX && made.lines < LINES_MAX && made.propertiesBytes < PROPERTIES_FULL) {
+  while (at < to && result.rows < ROWS_MAX && result.lines < LINES_MAX && result.propertiesBytes < PROPERTIES_FULL) {
     const end = endOfLine(at);
-    made.stop = take(made, at, end);
-    if (made.stop != END) return at;
-    made.lines += 1;
+    result.stop = convertRecord(result, at, end);
+    if (result.stop != END) return at;
+    result.lines += 1;
     at = end + 1;
   }
   return at;
 }
 
 /** Converts one record; returns END, or the reason why it was not converted. */
-function take(made: Block, from: usize, to: usize): u32 {
-  if (!read(from, to)) return IRREGULAR;
+function convertRecord(result: Block, from: usize, to: usize): u32 {
+  if (!read(from, to)) return UNUSUAL;
   const known = changetype<Name>(name);
   const belongsTo = changetype<Identity>(identity);
   const isLinked = <f64>micros < belongsTo.linkedMicros;
   if ((known.flags & SKIPPED) != 0) {
     // The reader decides whether such a record links two ids, and whether it counts.
-    if (isLinked || isUuidCounted()) return IRREGULAR;
-    store<i32>(skipped + ((<usize>made.skipped) << 2), known.number);
-    made.skipped += 1;
+    if (isLinked || isUuidCounted()) return UNUSUAL;
+    store<i32>(skipped + ((<usize>result.skipped) << 2), known.number);
+    result.skipped += 1;
     return END;
   }
   const needed = isLinked ? SAMPLED | SAMPLED_LINKED : SAMPLED;
   if ((known.flags & needed) != needed) {
-    made.name = known.number;
-    made.isLinked = isLinked ? 1 : 0;
+    result.name = known.number;
+    result.isLinked = isLinked ? 1 : 0;
     return UNSAMPLED;
   }
   if (isLinked) belongsTo.linkedMicros = <f64>micros;
-  addRow(made, isLinked);
+  addRow(result, isLinked);
   return END;
 }
 
-/** Reads the record; returns false if it is irregular. */
+/** Reads the record; returns false if it is unusual. */
 function read(from: usize, to: usize): bool {
   if (!readRecord(from, to)) return false;
   name = answerOf(changetype<Memo>(names));
@@ -265,31 +265,31 @@ function timeOfRecord(): i64 {
   return changetype<usize>(text) == 0 ? NO_TIME : microsOfText(text.from, text.from + text.bytes, 0);
 }
 
-function addRow(made: Block, isLinked: bool): void {
+function addRow(result: Block, isLinked: bool): void {
   const known = changetype<Name>(name);
   const belongsTo = changetype<Identity>(identity);
-  const index: usize = made.rows;
+  const index: usize = result.rows;
   const row = changetype<Row>(rows + index * ROW_BYTES);
   row.name = known.number;
   row.identity = belongsTo.number;
-  row.line = made.lines;
-  row.flags = (isLinked ? TELLS_OF_LINK : 0) | (isSpecial() ? SPECIAL : 0);
+  row.line = result.lines;
+  row.flags = (isLinked ? STATES_LINK : 0) | (isSpecial() ? SPECIAL : 0);
   row.micros = <f64>micros;
   deriveUuid();
   putUuid(uuids + (index << 4));
   store<i64>(times + (index << 3), micros);
   store<i32>(days + (index << 2), <i32>(micros / (DAY_MS * 1000)));
-  row.event = made.eventsBytes;
-  made.eventsBytes = <u32>(putText(events + made.eventsBytes, known.text, known.bytes) - events);
-  row.id = made.idsBytes;
-  made.idsBytes = <u32>(putText(ids + made.idsBytes, belongsTo.id, belongsTo.bytes) - ids);
-  putProperties(made, row, belongsTo);
-  for (let at: i32 = 0; at < heardCount; at++) {
-    const count = heardCounts + ((<usize>heardAt(at)) << 2);
+  row.event = result.eventsBytes;
+  result.eventsBytes = <u32>(putText(events + result.eventsBytes, known.text, known.bytes) - events);
+  row.id = result.idsBytes;
+  result.idsBytes = <u32>(putText(ids + result.idsBytes, belongsTo.id, belongsTo.bytes) - ids);
+  putProperties(result, row, belongsTo);
+  for (let at: i32 = 0; at < unmappedCount; at++) {
+    const count = unmappedCounts + ((<usize>unmappedAt(at)) << 2);
     store<u32>(count, load<u32>(count) + 1);
   }
-  made.heard += heardCount;
-  made.rows += 1;
+  result.unmapped += unmappedCount;
+  result.rows += 1;
 }
 
 /** The engine stores a UUID as two little-endian halves. */
@@ -320,8 +320,8 @@ function lengthBytes(length: u32): usize {
 /** Bytes of most lengths. */
 const LENGTH_BYTES: usize = 2;
 
-function putProperties(made: Block, row: Row, belongsTo: Identity): void {
-  const column = propertiesColumn + made.propertiesBytes;
+function putProperties(result: Block, row: Row, belongsTo: Identity): void {
+  const column = propertiesColumn + result.propertiesBytes;
   const start = column + LENGTH_BYTES;
   store<u8>(start, 0x7b);
   const end = writeProperties(start + 1);
@@ -332,7 +332,7 @@ function putProperties(made: Block, row: Row, belongsTo: Identity): void {
   putLength(column, bytes);
   row.properties = <u32>(column + own - propertiesColumn);
   row.propertiesBytes = bytes;
-  made.propertiesBytes += <u32>own + bytes;
+  result.propertiesBytes += <u32>own + bytes;
   // The present position of the objects.
   const moved = column + own - start - propertiesColumn;
   const set = groupAt(0);

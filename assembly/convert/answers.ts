@@ -2,7 +2,7 @@
 // same hash.
 import { copyTo, hashOf, sameBytes } from './bytes';
 import { memberFrom, memberTo, propertyFrom, propertyTo } from './record';
-import { answerTo } from './ask';
+import { answerTo } from './host';
 
 /** A question about values of members or properties. */
 export class Memo {
@@ -43,7 +43,7 @@ export function valueTo(memo: Memo, at: u32): usize {
   return memo.ofProperties != 0 ? propertyTo(number) : memberTo(number);
 }
 
-/** Returns the processed answer; 0 means that the record is irregular. */
+/** Returns the processed answer; 0 means that the record is unusual. */
 export function answerOf(memo: Memo): usize {
   const length = fillKey(memo);
   if (length > KEY_BYTES_MAX) return 0;

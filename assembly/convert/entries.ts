@@ -1,18 +1,18 @@
 // The meaning of keys, as written by the program. Numbers have 32 bits; -1 means none.
 import { sameBytes, plainTextEnd, hashOf } from './bytes';
-import { meaningOfKey } from './ask';
+import { meaningOfKey } from './host';
 
 export class Entry {
   /** Bytes of the key with its quotes, which follow the entry. 0: a property that is not from a key of an object. */
   keyBytes: u32;
-  /** Whether its record is irregular. */
-  isIrregular: u32;
+  /** Whether its record is unusual. */
+  isUnusual: u32;
   /** Number of the object whose members are read. */
   object: i32;
   /** Number of the list of pairs that is read. */
   pairs: i32;
-  /** Whether an object as its value makes the record irregular. */
-  isNoObject: u32;
+  /** Whether an object as its value makes the record unusual. */
+  rejectsObjects: u32;
   member: i32;
   list: i32;
   property: i32;
@@ -26,13 +26,13 @@ export class Entry {
   /** 1: $set, 2: $set_once, collected and written at their position. */
   group: u32;
   isOfPerson: u32;
-  heard: i32;
+  unmapped: i32;
   /** `"name":` */
   output: usize;
   outputBytes: u32;
   /** Values that are treated as absent: pairs of address and length. */
   nothing: usize;
-  nothings: u32;
+  nothingCount: u32;
   /** Positions among the fields of lists: pairs of list and index. */
   fields: usize;
   fieldCount: u32;
@@ -41,7 +41,7 @@ export class Entry {
 }
 
 const KEY_BYTES_MAX: usize = 1000;
-/** A larger number means that names contain data: then all are looked up again. */
+/** A larger number means that names contain data: then all are tracked up again. */
 const ENTRIES_MAX: u32 = 1024;
 const SLOTS: u32 = 4096;
 
@@ -57,7 +57,7 @@ export class KeyTable {
   /** Whether an empty text counts as no object. */
   mayBeEmpty: u32;
   isNeeded: u32;
-  isThere: u32;
+  isFound: u32;
 }
 
 export function keyOf(entry: Entry): usize {
@@ -87,13 +87,13 @@ function lookUp(table: KeyTable, from: usize, to: usize): Entry {
     slot = (slot + 1) & (SLOTS - 1);
     found = load<u32>(table.slots + ((<usize>slot) << 2));
   }
-  const made = changetype<Entry>(meaningOfKey(table.number, from, to));
+  const entry = changetype<Entry>(meaningOfKey(table.number, from, to));
   if (table.entries < ENTRIES_MAX) {
-    store<u32>(table.slots + ((<usize>slot) << 2), changetype<usize>(made));
+    store<u32>(table.slots + ((<usize>slot) << 2), changetype<usize>(entry));
     table.entries += 1;
   } else {
     memory.fill(table.slots, 0, SLOTS << 2);
     table.entries = 0;
   }
-  return made;
+  return entry;
 }

@@ -10,9 +10,9 @@ export class List {
   from: usize;
   to: usize;
   by: usize;
-  /** Whether a name of an earlier list overrides this one's; otherwise a record with the name in both is irregular. */
+  /** Whether a name of an earlier list overrides this one's; otherwise a record with the name in both is unusual. */
   wins: u32;
-  /** For separate members: whether anything but a non-blank text, or a missing one, makes the record irregular. */
+  /** For separate members: whether anything but a non-blank text, or a missing one, makes the record unusual. */
   areTexts: u32;
   areNeeded: u32;
   /** Only for records in which this member has this value; -1 for all. */
@@ -28,7 +28,7 @@ export class List {
 const ITEMS_MAX: u32 = 1024;
 export const LIST_BYTES: usize = 60;
 
-export const IRREGULAR: i32 = 0;
+export const UNUSUAL: i32 = 0;
 export const WRITTEN: i32 = 1;
 /** A later list provides another value. */
 export const LOST: i32 = 2;
@@ -36,8 +36,8 @@ export const LOST: i32 = 2;
 /** Array of List. */
 export let lists: usize = 0;
 export let listCount: i32 = 0;
-/** By name: number of the last record that had it, and the position of its item; -1 if it belongs to no item. */
-export let namesHad: usize = 0;
+/** By name: number of the last record that contained it, and the position of its item; -1 without an item. */
+export let namesSeen: usize = 0;
 export let namePlaces: usize = 0;
 
 let record: u32 = 0;
@@ -70,22 +70,22 @@ export function entryIn(list: List, index: u32): Entry {
 /** Marks a name as used; returns false if it already was. */
 export function claimName(name: i32): bool {
   if (name < 0 || isNameClaimed(name)) return false;
-  setNumber(namesHad, name, record);
+  setNumber(namesSeen, name, record);
   setNumber(namePlaces, name, -1);
   return true;
 }
 
 export function isNameClaimed(name: i32): bool {
-  return numberIn(namesHad, name) == record;
+  return numberIn(namesSeen, name) == record;
 }
 
 /** Adds a value and returns what happened to it. `key` is the start of its key, or 0 if that is elsewhere. */
 export function addItem(list: i32, entry: Entry, key: usize, from: usize, to: usize): i32 {
   const name = entry.name;
-  if (name < 0) return IRREGULAR;
+  if (name < 0) return UNUSUAL;
   if (isNameClaimed(name)) return merge(list, entry, numberIn(namePlaces, name), from, to);
-  setNumber(namesHad, name, record);
-  return append(list, entry, key, from, to, list) ? WRITTEN : IRREGULAR;
+  setNumber(namesSeen, name, record);
+  return append(list, entry, key, from, to, list) ? WRITTEN : UNUSUAL;
 }
 
 function append(list: i32, entry: Entry, key: usize, from: usize, to: usize, by: i32): bool {
@@ -104,14 +104,14 @@ function append(list: i32, entry: Entry, key: usize, from: usize, to: usize, by:
 
 /** The item keeps the position in the earlier list and gets the value of the later one. */
 function merge(list: i32, entry: Entry, place: i32, from: usize, to: usize): i32 {
-  if (place < 0) return IRREGULAR;
+  if (place < 0) return UNUSUAL;
   const other = place / ITEMS_MAX;
   const index = <u32>place % ITEMS_MAX;
   const items = listAt(other);
   const by: i32 = numberIn(items.by, index);
   // Two keys with one name are left to the reader.
   const isSame = entry.isKept != 0 && entryIn(items, index).isKept != 0;
-  if (other == list || by == list || !isSame || listAt(max(other, list)).wins == 0) return IRREGULAR;
+  if (other == list || by == list || !isSame || listAt(max(other, list)).wins == 0) return UNUSUAL;
   if (list > other) {
     if (list < by) return LOST;
     setNumber(items.keys, index, 0);
@@ -123,5 +123,5 @@ function merge(list: i32, entry: Entry, place: i32, from: usize, to: usize): i32
   const keptFrom: usize = numberIn(items.from, index);
   const keptTo: usize = numberIn(items.to, index);
   setNumber(items.from, index, 0);
-  return append(list, entry, 0, keptFrom, keptTo, by) ? LOST : IRREGULAR;
+  return append(list, entry, 0, keptFrom, keptTo, by) ? LOST : UNUSUAL;
 }

@@ -2,9 +2,9 @@
 import { BACKSLASH, CLOSE_OBJECT, COMMA, QUOTE, byteAt, copyTo } from './bytes';
 import { Entry } from './entries';
 import { List, claimName, entryIn, isNameClaimed, listAt, numberIn } from './items';
-import { bytesNeeded, hear, isOfPerson, propertyCount, propertyFrom, propertyTo } from './record';
+import { bytesNeeded, countUnmapped, isOfPerson, propertyCount, propertyFrom, propertyTo } from './record';
 import { Memo, Piece, answerOf } from './answers';
-import { saysTwoCharacters } from './ask';
+import { hasTwoCharacters } from './host';
 import { endText, prepareUrl, urlBytes, writeUrl } from './urls';
 
 /** Properties that are written unchanged: `"a":1,"b":"x",`. */
@@ -15,11 +15,11 @@ export class Fragment {
   names: usize;
   nameCount: u32;
   /** Properties that are read again: number of the property, start and end of its value. */
-  looked: usize;
-  lookedCount: u32;
-  /** Names that the program counts. */
-  heard: usize;
-  heardCount: u32;
+  tracked: usize;
+  trackedCount: u32;
+  /** Unmapped names, which the program counts. */
+  unmapped: usize;
+  unmappedCount: u32;
 }
 
 /** A part of the output. */
@@ -68,13 +68,13 @@ const STANDARD_BYTES: usize = 16;
 const GROUP_BYTES: usize = 36;
 const GROUPS: i32 = 2;
 
-/** A text that is rewritten in place: its property and the memo of the result. */
-class Settled {
+/** A text that is normalised in place: its property and the memo of the result. */
+class NormalisedText {
   property: i32;
   memo: usize;
 }
 
-const SETTLED_BYTES: usize = 8;
+const NORMALISED_BYTES: usize = 8;
 /** Room for punctuation and for rewritten texts that get longer. */
 const SLACK: u32 = 256;
 
@@ -86,15 +86,15 @@ export let groups: usize = 0;
 /** `"$import_source":"…",` */
 export let source: usize = 0;
 export let sourceBytes: u32 = 0;
-/** Array of Settled. */
-export let settled: usize = 0;
-export let settledCount: i32 = 0;
+/** Array of NormalisedText. */
+export let normalisedTexts: usize = 0;
+export let normalisedCount: i32 = 0;
 /** By property: the text that replaces its value; 0 means its value. */
-export let settledPieces: usize = 0;
+export let normalisedPieces: usize = 0;
 /** By property: start and end of its value in the record or a fragment. */
 export let values: usize = 0;
 /** Whether devices, countries and pages stay unchanged. */
-export let isSettled: bool = false;
+export let isNormalised: bool = false;
 /** Numbers of properties that are read. */
 export let countryProperty: i32 = 0;
 export let codeProperty: i32 = 0;
@@ -127,7 +127,7 @@ export function groupAt(index: u32): Group {
   return changetype<Group>(groups + <usize>index * GROUP_BYTES);
 }
 
-/** Returns the maximum bytes needed; 0 means that the record is irregular. `ids` are the properties that follow from its ids. */
+/** Returns the maximum bytes needed; 0 means that the record is unusual. `ids` are the properties that follow from its ids. */
 export function prepareProperties(ids: Fragment): u32 {
   memory.fill(values, 0, (<usize>propertyCount) << 3);
   let bytes = bytesNeeded + sourceBytes + SLACK;
@@ -142,8 +142,8 @@ export function prepareProperties(ids: Fragment): u32 {
   const ofPerson = preparePerson();
   if (ofPerson < 0 || !passesChecks(ofPerson > 0)) return 0;
   bytes += ofPerson;
-  if (isSettled) return bytes;
-  if (!prepareSettled() || !prepareUrl() || !prepareCountry()) return 0;
+  if (isNormalised) return bytes;
+  if (!prepareNormalised() || !prepareUrl() || !prepareCountry()) return 0;
   return bytes + urlBytes();
 }
 
@@ -151,17 +151,17 @@ function addFragment(fragment: Fragment): bool {
   for (let at: u32 = 0; at < fragment.nameCount; at++) {
     if (!claimName(numberIn(fragment.names, at))) return false;
   }
-  for (let at: u32 = 0; at < fragment.lookedCount; at++) {
-    const place = fragment.looked + <usize>at * 12;
+  for (let at: u32 = 0; at < fragment.trackedCount; at++) {
+    const place = fragment.tracked + <usize>at * 12;
     const value = values + ((<usize>load<u32>(place)) << 3);
     store<u32>(value, load<u32>(place + 4));
     store<u32>(value + 4, load<u32>(place + 8));
   }
-  for (let at: u32 = 0; at < fragment.heardCount; at++) hear(numberIn(fragment.heard, at));
+  for (let at: u32 = 0; at < fragment.unmappedCount; at++) countUnmapped(numberIn(fragment.unmapped, at));
   return true;
 }
 
-/** Finds the properties that follow from members. Returns their bytes; negative means that the record is irregular. */
+/** Finds the properties that follow from members. Returns their bytes; negative means that the record is unusual. */
 function preparePerson(): i32 {
   let bytes: i32 = 0;
   for (let group: i32 = 0; group < GROUPS; group++) {
@@ -181,33 +181,33 @@ function preparePerson(): i32 {
   return bytes;
 }
 
-/** Checks properties that allow only some values. `saysMore`: the person has a property that is in no list. */
-function passesChecks(saysMore: bool): bool {
+/** Checks properties that allow only some values. `hasPersonFragment`: fragments contain person properties. */
+function passesChecks(hasPersonFragment: bool): bool {
   const geoip = propertyFrom(noGeoipProperty);
   // The only four-letter word with this first letter is true.
   if (geoip != 0 && (byteAt(geoip) != 0x74 || propertyTo(noGeoipProperty) - geoip != 4)) return false;
   if (propertyFrom(groupsProperty) != 0 && answerOf(changetype<Memo>(trimmedGroups)) == 0) return false;
   // Person properties of such an event are not stored.
   const profile = propertyFrom(profileProperty);
-  return profile == 0 || (byteAt(profile) == 0x66 && !addsPerson && !isOfPerson && !saysMore);
+  return profile == 0 || (byteAt(profile) == 0x66 && !addsPerson && !isOfPerson && !hasPersonFragment);
 }
 
-function prepareSettled(): bool {
-  for (let at: i32 = 0; at < settledCount; at++) {
-    const text = changetype<Settled>(settled + <usize>at * SETTLED_BYTES);
+function prepareNormalised(): bool {
+  for (let at: i32 = 0; at < normalisedCount; at++) {
+    const text = changetype<NormalisedText>(normalisedTexts + <usize>at * NORMALISED_BYTES);
     const from = propertyFrom(text.property);
     let piece: usize = 0;
     if (from != 0 && byteAt(from) == QUOTE) {
       piece = answerOf(changetype<Memo>(text.memo));
       if (piece == 0) return false;
     }
-    store<u32>(settledPieces + ((<usize>text.property) << 2), piece);
+    store<u32>(normalisedPieces + ((<usize>text.property) << 2), piece);
   }
   return true;
 }
 
-function settledPieceOf(property: i32): usize {
-  return property < 0 || isSettled ? 0 : numberIn(settledPieces, property);
+function normalisedPieceOf(property: i32): usize {
+  return property < 0 || isNormalised ? 0 : numberIn(normalisedPieces, property);
 }
 
 /** Returns the position of a property's value in a fragment or in the record; 0 if it has none. */
@@ -258,8 +258,8 @@ function capital(letter: u32): u32 {
 }
 
 /** Whether another value is written for it, at the end. */
-function isMoved(entry: Entry, maySettle: bool): bool {
-  return maySettle && !isSettled && isCountryCode && entry.property == countryProperty;
+function isMoved(entry: Entry, mayNormalise: bool): bool {
+  return mayNormalise && !isNormalised && isCountryCode && entry.property == countryProperty;
 }
 
 /** Whether a text may be two characters long. */
@@ -269,7 +269,7 @@ function isShortText(property: i32): bool {
   if (from == 0 || byteAt(from) != QUOTE || to - from > 14) return false;
   // Escapes and multi-byte characters are counted by the program.
   for (let at = from + 1; at < to - 1; at++) {
-    if (byteAt(at) == BACKSLASH || byteAt(at) > 0x7f) return saysTwoCharacters(from, to);
+    if (byteAt(at) == BACKSLASH || byteAt(at) > 0x7f) return hasTwoCharacters(from, to);
   }
   return to - from == 4;
 }
@@ -288,7 +288,7 @@ export function writeProperties(start: usize): usize {
     else if (step.kind == PERSON || step.kind == SET) at = writeRest(at, step.kind == PERSON);
     else at = writeFragment(at, step.fragment);
   }
-  if (!isSettled) at = writeUrl(writeCountry(at));
+  if (!isNormalised) at = writeUrl(writeCountry(at));
   if (propertyFrom(noGeoipProperty) == 0) at = copyTo(at, noGeoip, NO_GEOIP);
   at = copyTo(at, source, sourceBytes);
   return at - 1;
@@ -347,44 +347,44 @@ function writeStandard(start: usize, standard: Standard): usize {
   return at + 1;
 }
 
-/** `maySettle` allows rewritten texts. */
-function writeList(start: usize, number: i32, maySettle: bool): usize {
+/** `mayNormalise` allows normalised texts. */
+function writeList(start: usize, number: i32, mayNormalise: bool): usize {
   const list = listAt(number);
   const count: i32 = list.count;
   const from = list.from;
   let at = start;
   let index: i32 = 0;
   while (index < count) {
-    if (numberIn(from, index) == 0 || isMoved(entryIn(list, index), maySettle)) {
+    if (numberIn(from, index) == 0 || isMoved(entryIn(list, index), mayNormalise)) {
       index++;
       continue;
     }
     const group = entryIn(list, index).group;
     if (group != 0) {
-      const gathered = groupAt(group - 1);
-      const end = writeGroup(at, gathered, false);
+      const collected = groupAt(group - 1);
+      const end = writeGroup(at, collected, false);
       if (end != at) {
-        gathered.isWritten = 1;
+        collected.isWritten = 1;
         at = end;
         index++;
         continue;
       }
     }
-    const last = lastAsWritten(list, index, maySettle);
-    at = last < index ? writeItem(at, list, index, maySettle) : writeAsWritten(at, list, index, last);
+    const last = lastAsWritten(list, index, mayNormalise);
+    at = last < index ? writeItem(at, list, index, mayNormalise) : writeAsWritten(at, list, index, last);
     index = max(index, last) + 1;
   }
   return at;
 }
 
 /** Returns the last of the adjacent items that can be copied together; the one before `first` if that must be rewritten. */
-function lastAsWritten(list: List, first: i32, maySettle: bool): i32 {
-  if (!isAsWritten(list, first, maySettle)) return first - 1;
+function lastAsWritten(list: List, first: i32, mayNormalise: bool): i32 {
+  if (!isAsWritten(list, first, mayNormalise)) return first - 1;
   let last = first;
   while (
     last + 1 < <i32>list.count &&
     numberIn(list.keys, last + 1) == numberIn(list.to, last) + 1 &&
-    isAsWritten(list, last + 1, maySettle)
+    isAsWritten(list, last + 1, mayNormalise)
   ) {
     last++;
   }
@@ -399,10 +399,10 @@ function writeAsWritten(start: usize, list: List, first: i32, last: i32): usize 
   return at + 1;
 }
 
-function writeItem(start: usize, list: List, index: i32, maySettle: bool): usize {
+function writeItem(start: usize, list: List, index: i32, mayNormalise: bool): usize {
   const entry = entryIn(list, index);
   let at = copyTo(start, entry.output, entry.outputBytes);
-  const other = maySettle ? settledPieceOf(entry.property) : 0;
+  const other = mayNormalise ? normalisedPieceOf(entry.property) : 0;
   if (other != 0) {
     const piece = changetype<Piece>(other);
     at = copyTo(at, piece.from, piece.bytes);
@@ -416,7 +416,7 @@ function writeItem(start: usize, list: List, index: i32, maySettle: bool): usize
 }
 
 /** Whether it has the same key, directly before its value. */
-function isAsWritten(list: List, index: i32, maySettle: bool): bool {
+function isAsWritten(list: List, index: i32, mayNormalise: bool): bool {
   const entry: Entry = entryIn(list, index);
   const key = numberIn(list.keys, index);
   return (
@@ -424,7 +424,7 @@ function isAsWritten(list: List, index: i32, maySettle: bool): bool {
     key != 0 &&
     entry.group == 0 &&
     numberIn(list.from, index) - key == entry.outputBytes &&
-    (!maySettle || settledPieceOf(entry.property) == 0) &&
-    !isMoved(entry, maySettle)
+    (!mayNormalise || normalisedPieceOf(entry.property) == 0) &&
+    !isMoved(entry, mayNormalise)
   );
 }

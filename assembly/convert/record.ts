@@ -23,7 +23,7 @@ import {
 } from './bytes';
 import { unescapeText, unescapedEnd } from './unescape';
 import { Entry, KeyTable, findKey } from './entries';
-import { LOST, IRREGULAR, WRITTEN, addItem, clearItems, listAt, listCount } from './items';
+import { LOST, UNUSUAL, WRITTEN, addItem, clearItems, listAt, listCount } from './items';
 
 /** Limit of all objects of a record; ingest allows twice as many. */
 const KEYS_MAX: i32 = 5000;
@@ -39,11 +39,11 @@ export let members: usize = 0;
 export let memberCount: i32 = 0;
 export let properties: usize = 0;
 export let propertyCount: i32 = 0;
-/** By number of a key: number of the record that had it last. */
-export let keysHad: usize = 0;
-/** Numbers of property names that the program counts. */
-export let heard: usize = 0;
-export let heardCount: i32 = 0;
+/** By number of a key: number of the last record that contained it. */
+export let keysSeen: usize = 0;
+/** Numbers of unmapped property names, which the program counts. */
+export let unmapped: usize = 0;
+export let unmappedCount: i32 = 0;
 /** Buffer for decoded JSON texts, and its end. */
 export let texts: usize = 0;
 export let textsEnd: usize = 0;
@@ -73,13 +73,13 @@ export function propertyTo(property: i32): usize {
   return load<u32>(properties + ((<usize>property) << 3) + 4);
 }
 
-export function hear(name: i32): void {
-  store<i32>(heard + ((<usize>heardCount) << 2), name);
-  heardCount++;
+export function countUnmapped(name: i32): void {
+  store<i32>(unmapped + ((<usize>unmappedCount) << 2), name);
+  unmappedCount++;
 }
 
-export function heardAt(index: i32): i32 {
-  return load<i32>(heard + ((<usize>index) << 2));
+export function unmappedAt(index: i32): i32 {
+  return load<i32>(unmapped + ((<usize>index) << 2));
 }
 
 function objectAt(object: i32): KeyTable {
@@ -90,7 +90,7 @@ function pairListAt(pairs: i32): KeyTable {
   return changetype<KeyTable>(pairLists + <usize>pairs * KEY_TABLE_BYTES);
 }
 
-/** `to` must be followed by a line break. Returns false if the record is irregular. */
+/** `to` must be followed by a line break. Returns false if the record is unusual. */
 export function readRecord(from: usize, to: usize): bool {
   clear();
   recordFrom = from;
@@ -99,11 +99,11 @@ export function readRecord(from: usize, to: usize): bool {
   if (end == 0 || end > to || (end < to && skipSpace(end) < to) || keysCounted() > KEYS_MAX) return false;
   for (let object: i32 = 0; object < objectCount; object++) {
     const table = objectAt(object);
-    if (table.isNeeded > table.isThere) return false;
+    if (table.isNeeded > table.isFound) return false;
   }
   for (let pairs: i32 = 0; pairs < pairListCount; pairs++) {
     const table = pairListAt(pairs);
-    if (table.isNeeded > table.isThere) return false;
+    if (table.isNeeded > table.isFound) return false;
   }
   return addFields();
 }
@@ -114,8 +114,8 @@ function clear(): void {
   clearKeys();
   memory.fill(members, 0, (<usize>memberCount) << 3);
   memory.fill(properties, 0, (<usize>propertyCount) << 3);
-  for (let object: i32 = 0; object < objectCount; object++) objectAt(object).isThere = 0;
-  for (let pairs: i32 = 0; pairs < pairListCount; pairs++) pairListAt(pairs).isThere = 0;
+  for (let object: i32 = 0; object < objectCount; object++) objectAt(object).isFound = 0;
+  for (let pairs: i32 = 0; pairs < pairListCount; pairs++) pairListAt(pairs).isFound = 0;
   for (let list: i32 = 0; list < listCount; list++) {
     const own = listAt(list);
     if (own.fieldCount > 0) memory.fill(own.fieldSpans, 0, (<usize>own.fieldCount) << 3);
@@ -123,14 +123,14 @@ function clear(): void {
   textsAt = texts;
   bytesNeeded = 0;
   isOfPerson = false;
-  heardCount = 0;
+  unmappedCount = 0;
 }
 
 /** Reads an object; returns its end. */
 function walk(from: usize, object: i32): usize {
   if (byteAt(from) != OPEN_OBJECT) return 0;
   const table = objectAt(object);
-  table.isThere = 1;
+  table.isFound = 1;
   let at = from + 1;
   if (byteAt(at) != QUOTE) at = skipSpace(at);
   if (byteAt(at) == CLOSE_OBJECT) return at + 1;
@@ -138,7 +138,7 @@ function walk(from: usize, object: i32): usize {
   while (true) {
     if (byteAt(at) != QUOTE) return 0;
     const entry = findKey(table, at, before);
-    if (entry == null || entry.isIrregular != 0) return 0;
+    if (entry == null || entry.isUnusual != 0) return 0;
     before = entry;
     let value = at + entry.keyBytes;
     if (byteAt(value) != COLON) value = skipSpace(value);
@@ -159,10 +159,10 @@ function member(key: usize, from: usize, entry: Entry): usize {
   countKey();
   if (!claimKey(entry)) return 0;
   const end = entry.object >= 0 ? objectEnd(from, entry) : plainEnd(from, entry);
-  if (end == 0 || (isLookedInto(entry) && endOfValue(from) != end)) return 0;
+  if (end == 0 || (readsMembers(entry) && endOfValue(from) != end)) return 0;
   if (entry.member >= 0) putSpan(members, entry.member, from, end);
   if (entry.fieldCount > 0) keepFields(entry, from, end);
-  if (entry.list < 0 || (entry.nothings > 0 && isNothing(from, end, entry))) return end;
+  if (entry.list < 0 || (entry.nothingCount > 0 && isNothing(from, end, entry))) return end;
   return addTo(entry.list, entry, key, from, end) ? end : 0;
 }
 
@@ -171,14 +171,14 @@ function putSpan(spans: usize, index: i32, from: usize, to: usize): void {
   store<u32>(spans + ((<usize>index) << 3) + 4, to);
 }
 
-/** Whether members of an object are read although it is also taken as a whole. */
-function isLookedInto(entry: Entry): bool {
+/** Whether members of an object are read although it is also written as a whole. */
+function readsMembers(entry: Entry): bool {
   return entry.object >= 0 && ((entry.list >= 0 && entry.group == 0) || entry.member >= 0 || entry.fieldCount > 0);
 }
 
 function plainEnd(from: usize, entry: Entry): usize {
   if (entry.pairs >= 0) return byteAt(from) == OPEN_LIST ? pairsEnd(from, entry.pairs) : nullEnd(from);
-  return entry.isNoObject != 0 && byteAt(from) == OPEN_OBJECT ? 0 : endOfValue(from);
+  return entry.rejectsObjects != 0 && byteAt(from) == OPEN_OBJECT ? 0 : endOfValue(from);
 }
 
 /** Reads an object, or a JSON text that contains one. */
@@ -207,14 +207,14 @@ const PAIR_START: usize = 7;
 const pairMiddle: usize = memory.data<u8>([0x2c, 0x22, 0x76, 0x61, 0x6c, 0x75, 0x65, 0x22, 0x3a]);
 const PAIR_MIDDLE: usize = 9;
 
-/** Value of the last pair; 0 if it has none. */
-let saidFrom: usize = 0;
-let saidTo: usize = 0;
+/** Value of the last pair; 0 without one. */
+let pairFrom: usize = 0;
+let pairTo: usize = 0;
 
 /** Accepts only the form `[{"key":"plan","value":{"string_value":"pro"}}]`. */
 function pairsEnd(from: usize, pairs: i32): usize {
   const table = pairListAt(pairs);
-  table.isThere = 1;
+  table.isFound = 1;
   if (byteAt(from + 1) == CLOSE_LIST) return from + 2;
   let before = changetype<Entry>(table.start);
   let at = from;
@@ -222,14 +222,14 @@ function pairsEnd(from: usize, pairs: i32): usize {
     const key = at + 1 + PAIR_START;
     if (!sameBytes(pairStart, at + 1, PAIR_START) || byteAt(key) != QUOTE) return 0;
     const entry = findKey(table, key, before);
-    if (entry == null || entry.isIrregular != 0 || !claimKey(entry)) return 0;
+    if (entry == null || entry.isUnusual != 0 || !claimKey(entry)) return 0;
     before = entry;
     const value = key + entry.keyBytes + PAIR_MIDDLE;
     if (!sameBytes(pairMiddle, value - PAIR_MIDDLE, PAIR_MIDDLE)) return 0;
     at = pairValueEnd(value);
     if (at == 0 || byteAt(at) != CLOSE_OBJECT) return 0;
-    const isSaid = saidFrom != 0 && entry.list >= 0 && !isNothing(saidFrom, saidTo, entry);
-    if (isSaid && !addTo(entry.list, entry, 0, saidFrom, saidTo)) return 0;
+    const hasValue = pairFrom != 0 && entry.list >= 0 && !isNothing(pairFrom, pairTo, entry);
+    if (hasValue && !addTo(entry.list, entry, 0, pairFrom, pairTo)) return 0;
     countKey();
     at++;
   } while (byteAt(at) == COMMA);
@@ -244,7 +244,7 @@ const TIME_KIND: i32 = 4;
  * counts.
  */
 function pairValueEnd(from: usize): usize {
-  saidFrom = 0;
+  pairFrom = 0;
   if (byteAt(from) == 0x6e) return valueEnd(from);
   if (byteAt(from) != OPEN_OBJECT) return 0;
   if (byteAt(from + 1) == CLOSE_OBJECT) return from + 2;
@@ -263,8 +263,8 @@ function pairValueEnd(from: usize): usize {
     best = kind;
     const isNumber = kind != TEXT_KIND && byteAt(value) == QUOTE;
     if (isNumber && !isNumberAlone(value + 1, at - 1)) return 0;
-    saidFrom = isNumber ? value + 1 : value;
-    saidTo = isNumber ? at - 1 : at;
+    pairFrom = isNumber ? value + 1 : value;
+    pairTo = isNumber ? at - 1 : at;
   } while (byteAt(at) == COMMA);
   return byteAt(at) == CLOSE_OBJECT ? at + 1 : 0;
 }
@@ -287,12 +287,12 @@ function isNumberAlone(from: usize, to: usize): bool {
 }
 
 function claimKey(entry: Entry): bool {
-  const ownKey = keysHad + ((<usize>entry.ownKey) << 2);
+  const ownKey = keysSeen + ((<usize>entry.ownKey) << 2);
   if (load<u32>(ownKey) == record) return false;
   store<u32>(ownKey, record);
   if (entry.ownName == entry.ownKey) return true;
   if (entry.ownName < 0) return false;
-  const ownName = keysHad + ((<usize>entry.ownName) << 2);
+  const ownName = keysSeen + ((<usize>entry.ownName) << 2);
   if (load<u32>(ownName) == record) return false;
   store<u32>(ownName, record);
   return true;
@@ -318,7 +318,7 @@ function addFields(): bool {
         if (own.areNeeded != 0) return false;
         continue;
       }
-      if (entry.isIrregular != 0 || (own.areTexts != 0 && !isFullText(from)) || !addTo(list, entry, 0, from, to))
+      if (entry.isUnusual != 0 || (own.areTexts != 0 && !isFullText(from)) || !addTo(list, entry, 0, from, to))
         return false;
     }
   }
@@ -337,7 +337,7 @@ function isFullText(from: usize): bool {
 }
 
 function isNothing(from: usize, to: usize, entry: Entry): bool {
-  for (let at: u32 = 0; at < entry.nothings; at++) {
+  for (let at: u32 = 0; at < entry.nothingCount; at++) {
     const place = entry.nothing + ((<usize>at) << 3);
     if (load<u32>(place + 4) == <u32>(to - from) && sameBytes(load<u32>(place), from, to - from)) return true;
   }
@@ -346,7 +346,7 @@ function isNothing(from: usize, to: usize, entry: Entry): bool {
 
 function addTo(list: i32, entry: Entry, key: usize, from: usize, to: usize): bool {
   const added = addItem(list, entry, key, from, to);
-  if (added == IRREGULAR) return false;
+  if (added == UNUSUAL) return false;
   if (entry.isOfPerson != 0) isOfPerson = true;
   const bytes = entry.outputBytes + <u32>(to - from) + 1;
   bytesNeeded += bytes;
@@ -355,6 +355,6 @@ function addTo(list: i32, entry: Entry, key: usize, from: usize, to: usize): boo
     putSpan(properties, entry.property, from, to);
     bytesNeeded += bytes;
   }
-  if (entry.heard >= 0) hear(entry.heard);
+  if (entry.unmapped >= 0) countUnmapped(entry.unmapped);
   return added == WRITTEN;
 }

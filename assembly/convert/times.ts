@@ -1,12 +1,12 @@
 // Parses and writes times of records.
 import { QUOTE, byteAt, isDigit } from './bytes';
-import { fromZone } from './ask';
+import { fromZone } from './host';
 
 const EARLIEST_MS: i64 = 946684800000; // 2000-01-01
 const END_MS: i64 = 4102444800000; // 2100-01-01
 const DIGITS_MAX: usize = 16;
 export const DAY_MS: i64 = 86400000;
-/** An irregular time. */
+/** An unusual time. */
 export const NO_TIME: i64 = -1;
 /** Zones without a clock. */
 const UTC: i32 = 0;
@@ -15,14 +15,14 @@ const SECONDS: i32 = 1;
 const MILLISECONDS: i32 = 2;
 const MICROSECONDS: i32 = 3;
 
-/** Zone of texts that state none, and of numbers, where -1 means irregular. */
+/** Zone of texts that state none, and of numbers, where -1 means unusual. */
 export let textZone: i32 = UTC;
 export let numberZone: i32 = NO_ZONE;
 /** Unit of numbers and digit texts: 1 seconds, 2 milliseconds, 3 microseconds; 0 means by their size. */
 export let timeUnit: i32 = 0;
 /** Whether texts of digits are numbers. */
 export let areDigits: bool = false;
-/** Whether texts stay unchanged: those that would be rewritten are irregular. */
+/** Whether texts stay unchanged: those that would be rewritten are unusual. */
 export let isKept: bool = false;
 
 /** Returns µs since the epoch for a value. */

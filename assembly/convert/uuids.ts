@@ -5,7 +5,7 @@ import { memberFrom, memberTo, recordFrom, recordTo } from './record';
 import { writeContent } from './content';
 import { writeTime } from './times';
 import { Memo, Piece, answerOf } from './answers';
-import { countUuid } from './ask';
+import { countUuid } from './host';
 
 const GIVEN: i32 = 0;
 const NAMED: i32 = 1;
@@ -22,7 +22,7 @@ const NAMESPACE_BYTES_MAX: usize = 64;
 class Part {
   /** 0: the time of the event; 1: a text; 2: the id of a member; 3: a value that follows from some members. */
   kind: u32;
-  /** A text; or a member, and whether a record without it is irregular; or a memo. */
+  /** A text; or a member, and whether a record without it is unusual; or a memo. */
   from: usize;
   bytes: u32;
 }
@@ -54,7 +54,7 @@ export const uuidWords: usize = memory.data(16, 16);
 let kind: i32 = 0;
 let end: usize = 0;
 
-/** Returns false if the record is irregular. `micros` is its time. */
+/** Returns false if the record is unusual. `micros` is its time. */
 export function prepareUuid(micros: i64): bool {
   kind = uuidKind;
   if (kind == NAMED_OR_CONTENT) kind = isEmpty(memberFrom(uuidMember), memberTo(uuidMember)) ? CONTENT : NAMED;
@@ -135,7 +135,7 @@ function mayBeUuid(from: usize): bool {
   return true;
 }
 
-/** Appends a part; returns false if the record is irregular. */
+/** Appends a part; returns false if the record is unusual. */
 function putPart(part: Part, micros: i64): bool {
   if (part.kind == 0) return putTime(micros);
   if (part.kind == 1) return put(part.from, part.from + part.bytes);

@@ -1,4 +1,4 @@
-/** What the facts of events (imports/stages/check/facts.ts) leave behind, component by component, is what the events themselves do. */
+/** Tests that the facts of events (imports/stages/check/rows/facts.ts) have the same effect as the events themselves. */
 import { crc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,15 +22,15 @@ import { parseRegisters } from './persons/registers-text.ts';
 const run = 'run-1';
 const start = Date.parse('2024-03-01T10:00:00Z') * 1000;
 
-/** An event of the source, with the place of its row. */
+/** An event of the source with its place. */
 interface SourceEvent {
   readonly uuid: string;
   readonly event: string;
   readonly distinctId: string;
   readonly micros: number;
   readonly place: number;
-  /** JSON of its properties, without the mark of the run. */
-  readonly says: string;
+  /** JSON of the properties, without the mark of the run. */
+  readonly text: string;
 }
 
 const ids = ['a', 'b', 'c', 'd', 'Zoë', 'null'];
@@ -80,24 +80,24 @@ const named = fc.oneof(
 interface Draft {
   readonly of: { readonly event: string; readonly own: [string, string][] };
   readonly id: string;
-  /** s */
+  /** Seconds after `start`. */
   readonly at: number;
-  readonly says: readonly (readonly [string, string])[];
-  /** Whether it is of the same record as the event before. */
+  readonly members: readonly (readonly [string, string])[];
+  /** Whether it belongs to the same record as the previous event. */
   readonly isSame: boolean;
-  /** Its source repeats the event that stands so many before it. */
+  /** The source repeats the event this many positions earlier; 0 for a new event. */
   readonly repeats: number;
 }
 const draft: fc.Arbitrary<Draft> = fc.record({
   of: named,
   id,
   at: fc.nat(6),
-  says: fc.array(member, { maxLength: 3 }),
+  members: fc.array(member, { maxLength: 3 }),
   isSame: fc.boolean(),
   repeats: fc.oneof({ weight: 6, arbitrary: fc.constant(0) }, fc.nat(12)),
 });
 
-/** `repeated`: what stands in the source where it repeats an event. */
+/** `repeated` returns the copy of an event that the source repeats. */
 function historyOf(
   drafts: readonly Draft[],
   repeated = (before: SourceEvent, _own: SourceEvent): SourceEvent => before,
@@ -105,17 +105,17 @@ function historyOf(
   const events: SourceEvent[] = [];
   let record = 0;
   let inRecord = 0;
-  for (const [index, { of, id: distinctId, at, says, isSame, repeats }] of drafts.entries()) {
+  for (const [index, { of, id: distinctId, at, members: given, isSame, repeats }] of drafts.entries()) {
     inRecord = isSame ? inRecord + 1 : 0;
     if (!isSame) record += 1;
-    const members = new Map([...says, ...of.own].map(([key, text]) => [key, `"${key}":${text}`]));
+    const members = new Map([...given, ...of.own].map(([key, text]) => [key, `"${key}":${text}`]));
     const own = {
       uuid: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
       event: of.event,
       distinctId,
       micros: start + at * 1_000_000,
       place: start + 8 * record + Math.min(7, inRecord),
-      says: `{${[...members.values()].join(',')}}`,
+      text: `{${[...members.values()].join(',')}}`,
     };
     const before = repeats === 0 ? undefined : events[index - repeats];
     events.push(before === undefined ? own : { ...repeated(before, own), place: own.place });
@@ -123,7 +123,7 @@ function historyOf(
   return events;
 }
 
-/** As the table of a run is read: one for each identity, of its first place, in order of time. */
+/** Returns events as the table of a run is read: one per identity, from its first place, in order of time. */
 function inOrder(events: readonly SourceEvent[]): SourceEvent[] {
   const first = new Map<string, SourceEvent>();
   for (const each of events) {
@@ -135,7 +135,7 @@ function inOrder(events: readonly SourceEvent[]): SourceEvent[] {
   return [...first.values()].sort((a, b) => a.micros - b.micros || a.place - b.place || (text(a) < text(b) ? -1 : 1));
 }
 
-/** Of each segment, the last one first: threads end in any order. */
+/** Returns the facts of each segment, the last one first, because threads end in any order. */
 function factsOf(events: readonly SourceEvent[], perSegment: number): SourceEvent[] {
   const segment = createSegmentRows({ projectId: 1, runId: run, wantsFacts: true });
   const found: SourceEvent[] = [];
@@ -144,11 +144,11 @@ function factsOf(events: readonly SourceEvent[], perSegment: number): SourceEven
     for (const [index, each] of events.slice(from, from + perSegment).entries()) {
       if (isConvertible(each) && index % 3 > 0) segment.addConverted(convertedRows([each], ids, shapes));
       else
-        segment.add({ ...each, text: each.says, properties: parseExactValues(each.says) as JsonObject }, sumsOf(each));
+        segment.add({ ...each, properties: parseExactValues(each.text) as JsonObject }, sumsOf(each));
     }
     const { facts } = segment.take(['']);
     for (const { receivedAtMicros: place, properties, ...row } of facts === undefined ? [] : decodeRows(facts)) {
-      found.push({ ...row, place, says: properties.replace(/,?"\$import_run_id":"run-1"\}$/, '}') });
+      found.push({ ...row, place, text: properties.replace(/,?"\$import_run_id":"run-1"\}$/, '}') });
     }
   }
   return found;
@@ -158,10 +158,10 @@ function sumsOf({ micros, place }: SourceEvent): EventSums {
   return { micros, place, name: 0, sumLow: 0, sumHigh: 0, contentLow: 0, contentHigh: 0 };
 }
 
-/** `mark`: of the run; empty: the event is live. */
-function lineOf({ uuid, event, distinctId, micros, says }: SourceEvent, mark = runMark(run)): string {
+/** Returns the JSON of an event. Live events have an empty mark. */
+function lineOf({ uuid, event, distinctId, micros, text }: SourceEvent, mark = runMark(run)): string {
   const fields = JSON.stringify({ uuid, event, distinct_id: distinctId, timestamp: isoOfMicros(micros) });
-  const marked = mark === '' ? says : says === '{}' ? `{${mark.slice(1)}` : says.slice(0, -1) + mark;
+  const marked = mark === '' ? text : text === '{}' ? `{${mark.slice(1)}` : text.slice(0, -1) + mark;
   return `${fields.slice(0, -1)},"properties":${marked}}`;
 }
 
@@ -179,17 +179,17 @@ async function newProject(): Promise<number> {
 interface Sent {
   readonly live?: readonly SourceEvent[];
   readonly events: readonly SourceEvent[];
-  /** `facts`: as a load delivers them. */
+  /** `facts` are appended as a load delivers them. */
   readonly as: 'events' | 'facts';
   readonly perRecord: number;
   readonly times?: number;
 }
 
-/** Component by component, in each of them in order. */
+/** Sorts events by component, and within each in order. */
 function byComponent(events: readonly SourceEvent[]): SourceEvent[] {
   const components = createComponents();
-  for (const { event, distinctId, says } of events) {
-    const other = otherIdIn(event, parseExactValues(says) as JsonObject);
+  for (const { event, distinctId, text } of events) {
+    const other = otherIdIn(event, parseExactValues(text) as JsonObject);
     if (other !== undefined && !isPlaceholderId(distinctId) && !isPlaceholderId(other))
       components.unite(distinctId, other);
   }
@@ -221,7 +221,7 @@ async function send({ live = [], events, as, perRecord, times = 1 }: Sent): Prom
   };
   await append('live', live);
   await bench.drain();
-  const ofGroups = inOrder(events).filter(({ event, says }) => groupEvents.has(event) || says.includes('"$groups"'));
+  const ofGroups = inOrder(events).filter(({ event, text }) => groupEvents.has(event) || text.includes('"$groups"'));
   for (let time = 0; time < times; time += 1) {
     if (as === 'events') await append('historical', inOrder(events));
     else {
@@ -232,7 +232,7 @@ async function send({ live = [], events, as, perRecord, times = 1 }: Sent): Prom
   return projectId;
 }
 
-/** Persons by the id that they are named after, and groups. */
+/** Returns persons, sorted by the id that they were created for, and groups. */
 async function profilesOf(projectId: number) {
   const { db } = bench;
   const own = await db.selectFrom('person_distinct_ids').selectAll().where('project_id', '=', projectId).execute();
@@ -267,7 +267,7 @@ function registersOf(text: string): string[] {
   return [...parseRegisters(text)].map((register) => JSON.stringify(register)).toSorted();
 }
 
-/** What each of two leaves behind. */
+/** Returns the profiles after each of two imports. */
 async function profilesAfter(one: Sent, other: Sent) {
   const projects = [await send(one), await send(other)] as const;
   await bench.drain();
@@ -280,7 +280,7 @@ const cut = fc.record({ perSegment: fc.integer({ min: 1, max: 20 }), perRecord: 
 const runs = { numRuns: 30 };
 
 describe('the facts of events', () => {
-  it('leave the same persons and groups behind as the events', async () => {
+  it('give the same persons and groups as the events', async () => {
     await fc.assert(
       fc.asyncProperty(history, cut, async (events, { perSegment, perRecord }) => {
         const whole = { events, as: 'events', perRecord } as const;
@@ -292,12 +292,12 @@ describe('the facts of events', () => {
     );
   });
 
-  it('do so after live events, and when they are delivered twice', async () => {
+  it('give the same after live events, and when delivered twice', async () => {
     const before = fc.array(draft, { maxLength: 8 }).map((each) => historyOf(each));
     await fc.assert(
       fc.asyncProperty(history, before, cut, async (events, early, { perSegment, perRecord }) => {
         const live = early.map((each) => ({ ...each, uuid: each.uuid.replace('4000', '4001') }));
-        // Live events may have joined ids of several components: then the order of these counts.
+        // Live events may have merged ids of several components, whose order then matters.
         const whole = { live, events, as: 'facts', perRecord, times: 2 } as const;
         const facts = { ...whole, events: factsOf(events, perSegment) };
         const [expected, found] = await profilesAfter(whole, facts);
@@ -307,7 +307,7 @@ describe('the facts of events', () => {
     );
   });
 
-  it('do so where copies of an event differ, once the stored rows of their ids stand for the facts of these', async () => {
+  it('give the same if copies of an event differ and the stored rows of their ids replace the facts', async () => {
     const changed = drafts.map((each) =>
       historyOf(each, ({ uuid, event, distinctId }, own) => ({ ...own, uuid, event, distinctId })),
     );
@@ -317,16 +317,16 @@ describe('the facts of events', () => {
         const kept = new Set(stored);
         const ids = new Set(events.filter((each) => !kept.has(each)).map(({ distinctId }) => distinctId));
         const facts = factsOf(events, perSegment).filter(({ distinctId }) => !ids.has(distinctId));
-        const mended = [...facts, ...stored.filter(({ distinctId }) => ids.has(distinctId))];
+        const corrected = [...facts, ...stored.filter(({ distinctId }) => ids.has(distinctId))];
         const whole = { events: stored, as: 'events', perRecord } as const;
-        const [expected, found] = await profilesAfter(whole, { events: mended, as: 'facts', perRecord });
+        const [expected, found] = await profilesAfter(whole, { events: corrected, as: 'facts', perRecord });
         expect(found).toEqual(expected);
       }),
       runs,
     );
   });
 
-  it('are the same once and twice, where no two ids say something at one time', async () => {
+  it('give the same once and twice if no two ids have changes at the same time', async () => {
     const apart = history.map((events) =>
       events.map((each) => ({ ...each, micros: each.micros + ids.indexOf(each.distinctId) })),
     );
@@ -334,7 +334,7 @@ describe('the facts of events', () => {
       fc.asyncProperty(apart, cut, async (events, { perSegment, perRecord }) => {
         const once = { events: factsOf(events, perSegment), as: 'facts', perRecord } as const;
         const [expected, found] = await profilesAfter(once, { ...once, times: 2 });
-        // What was refused is refused again.
+        // Refused merges are refused again.
         expect({ ...found, merges: [] }).toEqual({ ...expected, merges: [] });
       }),
       runs,

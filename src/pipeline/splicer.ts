@@ -7,7 +7,7 @@ import type { RecordContext } from './event-draft.ts';
 import { distinctIdCharsMax } from '../wire/batch/limits.ts';
 import { notEventNames } from '../wire/batch/not-events.ts';
 import { changesPerson } from './spliced-person.ts';
-import { profileEvents, saysNothing } from '../wire/contract/profile-events.ts';
+import { profileEvents, withoutPersonChanges } from '../wire/contract/profile-events.ts';
 
 /**
  * The fast path: an event whose properties are not needed is copied into its row as received, without an object. All others take
@@ -116,7 +116,7 @@ function hasPlainFields(scan: ScannedBatch, index: number, flags: number): boole
   if (!isPlain(json, name + 1, nameTo - 1)) return false;
   if ((flags & eventFlag.dollarName) === 0) return true;
   const text = plainText(json, name + 1, nameTo - 1);
-  return !withEffect.has(text) && !(saysNothing.has(text) && changesPerson(scan, index));
+  return !withEffect.has(text) && !(withoutPersonChanges.has(text) && changesPerson(scan, index));
 }
 
 function isPlain(json: Buffer, from: number, to: number): boolean {

@@ -6,7 +6,7 @@ import { openWasmFile } from '../../src/base/wasm.ts';
 
 type TimeVariable = 'textZone' | 'numberZone' | 'timeUnit' | 'areDigits' | 'isKept';
 
-/** What assembly/convert-parts.ts exports: places are offsets in the memory, times whole µs, and 0 means none. */
+/** Exports of assembly/convert-parts.ts. Positions are offsets in the memory, times whole µs; 0 means none. */
 export interface ConvertCode extends Readonly<Record<TimeVariable, { value: number }>> {
   heapBase(): number;
   valueEnd(from: number): number;
@@ -23,40 +23,40 @@ export interface ConvertCode extends Readonly<Record<TimeVariable, { value: numb
 export interface ConvertParts {
   readonly code: ConvertCode;
   readonly bytes: Buffer;
-  /** Puts a text into memory, with a line's end behind it, and gives where. */
+  /** Writes a text, followed by a line break, and returns its position. */
   put(text: string | Uint8Array): number;
-  /** Behind what was put. */
+  /** Free memory after the last text. */
   readonly free: number;
 }
 
-/** Built of the sources, for a test. `fromZone`: milliseconds in UTC of those of a clock in a zone. */
+/** Builds and opens the parts. `fromZone` converts milliseconds of a zone's clock to UTC. */
 export async function openConvertParts(
   fromZone: (zone: number, ms: number) => number = (_, ms) => ms,
 ): Promise<ConvertParts> {
   const root = fileURLToPath(new URL('../..', import.meta.url));
-  const made = mkdtempSync(join(tmpdir(), 'millrace-parts-'));
+  const directory = mkdtempSync(join(tmpdir(), 'millrace-parts-'));
   const { href } = new URL('../../tools/build-assembly.js', import.meta.url);
   // Plain JavaScript, without types.
   const { buildAssembly } = (await import(href)) as {
     readonly buildAssembly: (to: string, names: readonly string[]) => Promise<void>;
   };
-  await buildAssembly(relative(root, made), ['convert-parts']);
-  const asks = { fromZone: (zone = 0, ms = 0): number => fromZone(zone, ms) };
-  const { exports: code, memory } = openWasmFile<ConvertCode>(join(made, 'convert-parts.wasm'), 16, { ask: asks });
-  rmSync(made, { recursive: true });
+  await buildAssembly(relative(root, directory), ['convert-parts']);
+  const host = { fromZone: (zone = 0, ms = 0): number => fromZone(zone, ms) };
+  const { exports: code, memory } = openWasmFile<ConvertCode>(join(directory, 'convert-parts.wasm'), 16, { host });
+  rmSync(directory, { recursive: true });
   const bytes = Buffer.from(memory.buffer);
-  const place = Math.ceil(code.heapBase() / 16) * 16;
-  let free = place;
+  const start = Math.ceil(code.heapBase() / 16) * 16;
+  let free = start;
   return {
     code,
     bytes,
     put: (text) => {
       const given = Buffer.from(text);
-      bytes.set(given, place);
-      bytes.fill(0, place + given.length, place + given.length + 64);
-      bytes[place + given.length] = 0x0a;
-      free = Math.ceil((place + given.length + 64) / 16) * 16;
-      return place;
+      bytes.set(given, start);
+      bytes.fill(0, start + given.length, start + given.length + 64);
+      bytes[start + given.length] = 0x0a;
+      free = Math.ceil((start + given.length + 64) / 16) * 16;
+      return start;
     },
     get free() {
       return free;

@@ -3,11 +3,11 @@ import { scanBatch } from '../../src/wire/batch/scan.ts';
 import { eventFlag } from '../../src/wire/batch/scanned-batch.ts';
 import { fieldFrom, fieldTo, flagsOf } from '../../src/wire/batch/spans.ts';
 import { dayMicros } from '../../src/wire/batch/timestamps.ts';
-import { profileEvents, saysNothing } from '../../src/wire/contract/profile-events.ts';
+import { profileEvents, withoutPersonChanges } from '../../src/wire/contract/profile-events.ts';
 import { EventRowWriter } from '../../src/stores/events/rows.ts';
 import {
+  personEffect,
   rowWords as word,
-  says,
   wordsPerRow,
   type ConvertedRows,
 } from '../../src/imports/stages/check/rows/converted-rows.ts';
@@ -19,16 +19,16 @@ export interface RowSource {
   readonly micros: number;
   readonly place: number;
   /** JSON of the properties, without a mark. */
-  readonly says: string;
+  readonly text: string;
 }
 
-/** Whether the converter could make a row of such an event. */
-export function isConvertible({ event, says: text }: RowSource): boolean {
+/** Whether the converter may handle such an event. */
+export function isConvertible({ event, text }: RowSource): boolean {
   const scan = scanBatch(Buffer.from(`[{"event":"a","properties":${text}}]`), scanLimits(1e6));
   return !profileEvents.has(event) && fieldFrom(scan, 0, 'ownUnset') < 0;
 }
 
-/** What the converter would make of such events. `ids`, `shapes`: numbers of those of the segment so far, which get those of these. */
+/** Builds rows as the converter does. Adds the numbers of new ids and shapes to those of the segment. */
 export function convertedRows(
   events: readonly RowSource[],
   ids: Map<string, number>,
@@ -37,17 +37,17 @@ export function convertedRows(
   const writer = new EventRowWriter();
   const rows = events.length;
   const words = new Uint32Array(rows * wordsPerRow);
-  const saying = new Uint8Array(rows);
+  const personEffects = new Uint8Array(rows);
   const starts = events.map((source) => {
     const at = writer.end;
-    const { micros, place, says: text, ...own } = source;
+    const { micros, place, text, ...own } = source;
     const keyDay = Math.floor(micros / dayMicros);
     const numbers = { projectId: 3, historical: true, receivedAtMicros: place, timestampMicros: micros, keyDay };
     writer.write({ ...numbers, ...own, properties: text, importRun: '' });
     const bytes = Buffer.byteLength(text);
     return { ...at, text: writer.end.properties - bytes - at.properties, bytes };
   });
-  for (const [row, { event, says: text }] of events.entries()) {
+  for (const [row, { event, text }] of events.entries()) {
     const scan = scanBatch(Buffer.from(`[{"event":"a","properties":${text}}]`), scanLimits(1e6));
     const before = fieldFrom(scan, 0, 'properties');
     const own = starts[row] as (typeof starts)[number];
@@ -70,7 +70,8 @@ export function convertedRows(
       put(shape, numberOf(shapes, shapeOf(scan.json.toString('utf8', start, end))));
     }
     const isSpecial = (flagsOf(scan, 0) & eventFlag.special) !== 0 || fieldFrom(scan, 0, 'ownUnset') >= 0;
-    saying[row] = isSpecial ? says.more : saysNothing.has(event) ? says.nothing : says.properties;
+    const effect = withoutPersonChanges.has(event) ? personEffect.none : personEffect.properties;
+    personEffects[row] = isSpecial ? personEffect.other : effect;
   }
   const { uuid, event, distinctId, properties } = writer.written();
   return {
@@ -88,11 +89,11 @@ export function convertedRows(
     places: Float64Array.from(events, ({ place }) => place),
     names: new Int32Array(rows),
     ids: Int32Array.from(events, ({ distinctId: id }) => numberOf(ids, id)),
-    says: saying,
+    personEffects,
   };
 }
 
-/** Its keys, and which of them are null. */
+/** Returns the keys, and which of them have null values. */
 function shapeOf(text: string): string {
   const object = JSON.parse(text) as Readonly<Record<string, unknown>>;
   return JSON.stringify(Object.entries(object).map(([key, value]) => [key, value === null]));

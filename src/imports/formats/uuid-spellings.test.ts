@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkBothWays } from '../../../test/support/plain-check.ts';
+import { checkWithBoth } from '../../../test/support/compare-executors.ts';
 import type { Format, FormatOptions } from './format.ts';
 import { amplitude } from './amplitude/amplitude.ts';
 import { heap } from './heap/heap.ts';
@@ -51,9 +51,9 @@ const cases: readonly (readonly [string, Format, (uuid: string) => object, Forma
 describe('the uuid that a record has', () => {
   it.each(cases)('%s: is the same one in every spelling', async (_name, format, recordOf, formatOptions) => {
     const lines = spellings.map((each) => `${JSON.stringify(recordOf(each))}\n`);
-    const { plain, objects } = await checkBothWays(format, [Buffer.from(lines.join(''))], { formatOptions });
-    expect(plain).toEqual(objects);
-    const found = plain.events.map(([uuid]) => uuid);
+    const { fast, reader } = await checkWithBoth(format, [Buffer.from(lines.join(''))], { formatOptions });
+    expect(fast).toEqual(reader);
+    const found = fast.events.map(([uuid]) => uuid);
     expect(found).toEqual(spellings.map(() => uuid));
   });
 });

@@ -12,7 +12,7 @@ type Step =
   | { readonly kind: 'events'; readonly ids: readonly string[] }
   | { readonly kind: 'merge'; readonly id: string; readonly other: string }
   | { readonly kind: 'rebuild'; readonly id: string }
-  /** As rows are that were stored before persons named the id that they were made for. */
+  /** Rows as stored before persons contained the id that they were created for. */
   | { readonly kind: 'age' };
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
@@ -23,8 +23,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('age') }) },
 );
 
-/** A window, or what is done between two. */
-async function take(db: Metadata, store: PersonStore, projectId: number, number: number, steps: readonly Step[]) {
+/** Runs a window, then the steps that happen between windows. */
+async function runWindow(db: Metadata, store: PersonStore, projectId: number, number: number, steps: readonly Step[]) {
   store.begin(number);
   for (const each of ['a', 'b', 'c', 'd', 'e', 'f']) store.want(projectId, each);
   await store.load();
@@ -67,7 +67,7 @@ async function idsOfAll(db: Metadata, projectId: number) {
 }
 
 describe('ids of persons', () => {
-  it('a person is found with every id that it has, and no other, whatever was merged, made anew or stored before', async () => {
+  it('a person is found with exactly its ids after merges, rebuilds and from older rows', async () => {
     await using metadata = await tempMetadata();
     const { db } = metadata;
     let projectId = 0;
@@ -75,7 +75,7 @@ describe('ids of persons', () => {
       fc.asyncProperty(fc.array(fc.array(step, { maxLength: 5 }), { maxLength: 6 }), async (windows) => {
         projectId += 1;
         const store = new PersonStore(db);
-        for (const [at, steps] of windows.entries()) await take(db, store, projectId, at + 1, steps);
+        for (const [at, steps] of windows.entries()) await runWindow(db, store, projectId, at + 1, steps);
         const { stored, found } = await idsOfAll(db, projectId);
         expect(found).toEqual(stored);
       }),
@@ -83,16 +83,16 @@ describe('ids of persons', () => {
     );
   });
 
-  it('the first id of a person is left out of the index by person, the others are in it', async () => {
+  it('the index by person contains all ids except the first', async () => {
     await using metadata = await tempMetadata();
     const { db } = metadata;
     const store = new PersonStore(db);
-    await take(db, store, 1, 1, [
+    await runWindow(db, store, 1, 1, [
       { kind: 'events', ids: ['a', 'b', 'c'] },
       { kind: 'merge', id: 'd', other: 'e' },
     ]);
     expect((await idsOfAll(db, 1)).indexed).toBe(1);
-    await take(db, store, 1, 2, [{ kind: 'merge', id: 'a', other: 'b' }]);
+    await runWindow(db, store, 1, 2, [{ kind: 'merge', id: 'a', other: 'b' }]);
     expect((await idsOfAll(db, 1)).indexed).toBe(2);
   });
 });

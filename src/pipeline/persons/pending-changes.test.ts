@@ -6,7 +6,7 @@ import { KeptBytes, PendingChanges, type PropertyOp } from './pending-changes.ts
 import { formatRegisters } from './registers-text.ts';
 import { applyChanges, noChanges, unsetNames, type Registers } from './registers.ts';
 
-interface Said {
+interface Operation {
   readonly op: PropertyOp;
   readonly text: string;
   readonly t: number;
@@ -27,30 +27,30 @@ const keys = fc.constantFrom(
 const object = fc
   .tuple(keys, fc.array(value, { minLength: 3, maxLength: 3 }), fc.constantFrom('', '', '', ' '))
   .map(([names, values, gap]) => `{${names.map((name, at) => `${gap}"${name}"${gap}:${gap}${values[at]}`).join(',')}}`);
-const said: fc.Arbitrary<Said> = fc.record({
+const operation: fc.Arbitrary<Operation> = fc.record({
   op: fc.constantFrom<PropertyOp>('set', 'set', 'setOnce', 'unset'),
   text: object,
   t: fc.nat(5),
 });
 
-function apply(registers: Registers, { op, text, t }: Said): boolean {
+function apply(registers: Registers, { op, text, t }: Operation): boolean {
   const value = parseExact(text);
   const changes = op === 'unset' ? { unset: unsetNames(value) } : { [op]: value as JsonObject };
   return applyChanges(registers, { ...noChanges, ...changes }, t);
 }
 
-/** The bytes are overwritten once they are told, as a body's memory is. */
-function tell(pending: PendingChanges, kept: KeptBytes, { op, text, t }: Said): void {
+/** Overwrites the bytes afterwards, as happens to the memory of a request body. */
+function stage(pending: PendingChanges, kept: KeptBytes, { op, text, t }: Operation): void {
   const json = Buffer.from(`..${text}`);
   pending.add(kept, op, t, json, 2, json.length);
   json.fill(0);
 }
 
-describe('what is said of a person, looked into later', () => {
-  it('gives the same registers, to the byte, as if each event had been looked into', () => {
+describe('pending property operations', () => {
+  it('give byte for byte the same registers as operations applied immediately', () => {
     const kept = new KeptBytes();
     fc.assert(
-      fc.property(fc.array(said, { maxLength: 3 }), fc.array(said, { maxLength: 12 }), (before, all) => {
+      fc.property(fc.array(operation, { maxLength: 3 }), fc.array(operation, { maxLength: 12 }), (before, all) => {
         const one: Registers = new Map();
         const other: Registers = new Map();
         for (const each of before) {
@@ -61,7 +61,7 @@ describe('what is said of a person, looked into later', () => {
         const known = formatRegisters(one, 'single');
         for (const each of all) {
           apply(one, each);
-          tell(pending, kept, each);
+          stage(pending, kept, each);
         }
         const hasChanged = pending.applyTo(other);
         kept.clear();
@@ -72,26 +72,26 @@ describe('what is said of a person, looked into later', () => {
     );
   });
 
-  it('of several that say the same keys one is kept, also when it grows beyond the memory of the first', () => {
+  it('on the same keys are kept once, even if the value outgrows the memory of the first', () => {
     const pending = new PendingChanges();
     const kept = new KeptBytes();
     const texts = Array.from({ length: 50 }, (_, at) => `{"a":"${'x'.repeat(at)}","b":[${at},{"c":null}]}`);
-    for (const [t, text] of texts.entries()) tell(pending, kept, { op: 'set', text, t });
+    for (const [t, text] of texts.entries()) stage(pending, kept, { op: 'set', text, t });
     expect(pending.isFull).toBe(false);
     const large = `{"a":"${'y'.repeat(3_000_000)}","b":1}`;
-    tell(pending, kept, { op: 'set', text: large, t: 60 });
+    stage(pending, kept, { op: 'set', text: large, t: 60 });
     const registers: Registers = new Map();
     pending.applyTo(registers);
     expect([...registers.keys()]).toEqual(['a', 'b']);
     expect(registers.get('a')).toMatchObject({ v: 'y'.repeat(3_000_000), t: 60 });
   });
 
-  it('says when there is more to keep apart than is worth it', () => {
+  it('are full when there are too many different ones', () => {
     const pending = new PendingChanges();
     const kept = new KeptBytes();
     for (let t = 0; !pending.isFull; t++) {
       expect(t).toBeLessThan(17);
-      tell(pending, kept, { op: 'set', text: `{"key ${t}":1}`, t });
+      stage(pending, kept, { op: 'set', text: `{"key ${t}":1}`, t });
     }
   });
 });

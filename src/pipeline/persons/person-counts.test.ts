@@ -17,8 +17,8 @@ async function addPersons(db: Metadata, projectId: number, from: number, to: num
     .execute((tx) => writePersonChanges(tx, { persons, sameCreation: new Set(), distinctIds: [], merges: [] }));
 }
 
-describe('how many persons a project has', () => {
-  it('few are counted each time, each project by itself', async () => {
+describe('the number of persons', () => {
+  it('a small number is counted on every call, per project', async () => {
     await using metadata = await tempMetadata();
     const { db } = metadata;
     const counts = createPersonCounts({ db, clock: { now: () => 1000 } });
@@ -29,7 +29,7 @@ describe('how many persons a project has', () => {
     expect(await counts.of(1)).toBe(4);
   });
 
-  it('many are counted again when the count is ten seconds old, and when the clock went back', async () => {
+  it('a large number is counted again after ten seconds, and if the clock was set back', async () => {
     await using metadata = await tempMetadata();
     const { db } = metadata;
     let now = 1000;

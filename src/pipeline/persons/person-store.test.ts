@@ -16,7 +16,7 @@ interface Action {
 
 function act(store: PersonStore, projectId: number, { id, other, rule, set }: Action, micros: number): void {
   const request = { projectId, targetId: id, rule, eventUuid: 'e', micros };
-  // So few that the counts of ids decide often.
+  // A low limit, so that the counts of ids decide often.
   if (other !== null) mergePersons(store, { ...request, otherId: other }, 4);
   const person = store.touch(projectId, id, micros);
   if (set !== null) store.update(person, { set: { [`k${set % 3}`]: set }, setOnce: { first: set }, unset: [] }, micros);
@@ -62,7 +62,7 @@ async function stateOf(db: Metadata, projectId: number) {
     .where('project_id', '=', projectId)
     .orderBy('distinct_id')
     .execute();
-  // Uuids are derived from the project too: number the persons instead.
+  // Uuids depend on the project, so persons are identified by their ids.
   const number = new Map(ids.map((row) => [row.person_uuid, '']));
   for (const { person_uuid, distinct_id } of ids) number.set(person_uuid, `${number.get(person_uuid)} ${distinct_id}`);
   return {
@@ -83,8 +83,8 @@ const action: fc.Arbitrary<Action> = fc.record({
   set: fc.option(fc.nat({ max: 9 })),
 });
 
-describe('persons in memory, in front of the store', () => {
-  it('a memory of two or three persons gives the same persons as one of all, and as no windows at all', async () => {
+describe('the cache of persons', () => {
+  it('gives the same persons with room for two or three as for all, and with one window as with several', async () => {
     await using metadata = await tempMetadata();
     const { db } = metadata;
     let project = 0;
@@ -108,23 +108,23 @@ describe('persons in memory, in front of the store', () => {
     );
   });
 
-  describe('when there is room for everybody', () => {
+  describe('with room for all persons', () => {
     const count = 100_000;
     /** Whether the person of the id is in memory. */
-    const remembers = (store: PersonStore, id: string): boolean => {
+    const isCached = (store: PersonStore, id: string): boolean => {
       store.want(1, id);
       const isKnown = !store.wantsAny;
       store.begin(0);
       return isKnown;
     };
-    /** In two windows, of which only `committed` are stored; `asked`: how many of the first the second asks for. */
-    const twoGenerations = async (asked: number, committed: number): Promise<PersonStore> => {
+    /** Runs two windows, of which `committed` are stored; the second looks up `used` persons of the first. */
+    const twoGenerations = async (used: number, committed: number): Promise<PersonStore> => {
       await using metadata = await tempMetadata();
       const store = new PersonStore(metadata.db);
       for (const window of [1, 2]) {
         store.begin(window);
         for (let n = 0; n < count; n++) store.create(1, `${window}-${n}`, 1000);
-        const again = window === 2 ? Array.from({ length: asked }, (_, n) => `1-${n}`) : [];
+        const again = window === 2 ? Array.from({ length: used }, (_, n) => `1-${n}`) : [];
         for (const id of again) store.find(1, id);
         store.takeChanges();
         if (window <= committed) store.committed(window);
@@ -133,20 +133,20 @@ describe('persons in memory, in front of the store', () => {
       return store;
     };
 
-    it('those whom nobody asks for go when as many others have come, and what is not stored stays', async () => {
+    it('unused persons are evicted after as many new ones, except those that are not stored', async () => {
       const store = await twoGenerations(10, 2);
-      expect([remembers(store, '1-9'), remembers(store, '1-10'), remembers(store, '2-0')]).toEqual([true, false, true]);
+      expect([isCached(store, '1-9'), isCached(store, '1-10'), isCached(store, '2-0')]).toEqual([true, false, true]);
       const unstored = await twoGenerations(10, 0);
-      expect([remembers(unstored, '1-10'), remembers(unstored, '2-0')]).toEqual([true, true]);
+      expect([isCached(unstored, '1-10'), isCached(unstored, '2-0')]).toEqual([true, true]);
     });
 
-    it('none goes where one in fifty is asked for', async () => {
+    it('no person is evicted if one in fifty is used', async () => {
       const store = await twoGenerations(count / 50 + 1, 2);
-      expect(remembers(store, `1-${count - 1}`)).toBe(true);
+      expect(isCached(store, `1-${count - 1}`)).toBe(true);
     });
   });
 
-  it('a creation that falls event by event is written once a window, and a later window starts from it', async () => {
+  it('writes a decreasing creation time once per window, and continues from it in a later window', async () => {
     await using metadata = await tempMetadata();
     const { db } = metadata;
     const store = new PersonStore(db);
@@ -168,10 +168,10 @@ describe('persons in memory, in front of the store', () => {
     expect(stored).toEqual([{ created_at_micros: 6000 }]);
   });
 
-  it.each([1, 2, 3, 4])('what a person was told counts after %i windows without it, as right away', async (pause) => {
+  it.each([1, 2, 3, 4])('operations count after %i windows without the person as immediately', async (pause) => {
     await using metadata = await tempMetadata();
     const store = new PersonStore(metadata.db);
-    const tell = (op: 'set' | 'setOnce', json: string, micros: number): void => {
+    const stage = (op: 'set' | 'setOnce', json: string, micros: number): void => {
       const bytes = Buffer.from(json);
       store.stage(store.touch(1, 'a', 1000), op, micros, bytes, 0, bytes.length);
     };
@@ -182,13 +182,13 @@ describe('persons in memory, in front of the store', () => {
       store.committed(number);
       return row?.registers;
     };
-    window(1, () => tell('set', '{"plan":"free","n":1}', 5000));
+    window(1, () => stage('set', '{"plan":"free","n":1}', 5000));
     for (let rest = 1; rest < pause; rest++) expect(window(1 + rest, () => {})).toBeUndefined();
-    // Older than what is known, and the same again: nothing to write.
-    expect(window(1 + pause, () => tell('set', '{"plan":"old","n":1}', 4000))).toBeUndefined();
+    // An older value and an equal one: nothing to write.
+    expect(window(1 + pause, () => stage('set', '{"plan":"old","n":1}', 4000))).toBeUndefined();
     const registers = window(2 + pause, () => {
-      tell('set', '{"plan":"paid"}', 6000);
-      tell('setOnce', '{"first":true}', 3000);
+      stage('set', '{"plan":"paid"}', 6000);
+      stage('setOnce', '{"first":true}', 3000);
     });
     expect(Object.fromEntries(parseRegisters(registers ?? ''))).toEqual({
       plan: { v: 'paid', t: 6000, k: 'set' },
@@ -197,7 +197,7 @@ describe('persons in memory, in front of the store', () => {
     });
   });
 
-  it('a person that nothing changes is not written', async () => {
+  it('does not write an unchanged person', async () => {
     await using metadata = await tempMetadata();
     const store = new PersonStore(metadata.db);
     const plain = { id: 'a', other: null, rule: 'unless_identified' as const, set: null };

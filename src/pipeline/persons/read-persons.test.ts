@@ -9,7 +9,7 @@ import { listPersons, personsByDistinctIds } from './read-persons.ts';
 const projectId = 7;
 const uuidOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
-/** Persons with two ids each. */
+/** Adds persons with two ids each. */
 async function addPersons(db: Metadata, count: number): Promise<void> {
   const all = Array.from({ length: count }, (_, n) => n);
   const persons = all.map((n) => ({
@@ -27,7 +27,7 @@ async function addPersons(db: Metadata, count: number): Promise<void> {
     .execute((tx) => writePersonChanges(tx, { persons, sameCreation: new Set(), distinctIds, merges: [] }));
 }
 
-/** How the database would run each of the queries that `work` makes. */
+/** Returns the query plans of all queries of `work`. */
 async function plansOf(db: Metadata, explain: string, work: (db: Metadata) => Promise<unknown>): Promise<string[]> {
   const nodes: RootOperationNode[] = [];
   const watched = db.withPlugin({
@@ -51,7 +51,7 @@ const page = { limit: 40, offset: 0 };
 const someIds = Array.from({ length: 40 }, (_, n) => `a${n}`);
 
 describe('persons with their ids', () => {
-  it('ids are sorted, whatever their order in the store', async () => {
+  it('ids are sorted, in any order of the store', async () => {
     await using store = await tempMetadata();
     await addPersons(store.db, 3);
     const persons = await listPersons(store.db, projectId, page);
@@ -62,7 +62,7 @@ describe('persons with their ids', () => {
     ]);
   });
 
-  it('SQLite looks up the ids of the persons asked for, and no others', async () => {
+  it('SQLite looks up only the ids of the requested persons', async () => {
     await using store = await tempMetadata();
     await addPersons(store.db, 100);
     const plans = [
@@ -73,7 +73,7 @@ describe('persons with their ids', () => {
     for (const plan of plans) expect(plan).toMatch(/\(project_id=\? AND (person_uuid|distinct_id)=\?\)/);
   });
 
-  it('so does PostgreSQL', async () => {
+  it('PostgreSQL looks up only the ids of the requested persons', async () => {
     const db = kyselyOf(await openPglite());
     try {
       await addPersons(db, 10_000);

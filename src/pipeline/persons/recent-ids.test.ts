@@ -18,10 +18,10 @@ function at(id: string): [Buffer, number, number] {
   return [bytes, 1, bytes.length - 1];
 }
 
-interface Act {
+interface Action {
   readonly projectId: number;
   readonly id: string;
-  /** An id that becomes the same person. */
+  /** An id to merge with. */
   readonly other: string | null;
   readonly micros: number;
 }
@@ -29,23 +29,23 @@ interface Act {
 const anyId = fc.oneof(
   fc.constantFrom('a', 'b', 'c'),
   fc.integer({ min: 0, max: 500 }).map((n) => `user-${n}`),
-  // Of every length: their words differ in what they lack alone.
+  // Ids of every length, whose words differ only in their padding.
   fc.integer({ min: 1, max: 41 }).map((length) => 'x'.repeat(length)),
 );
-const anyAct: fc.Arbitrary<Act> = fc.record({
+const anyAction: fc.Arbitrary<Action> = fc.record({
   projectId: fc.constantFrom(1, 2),
   id: anyId,
   other: fc.option(anyId, { freq: 5 }),
   micros: fc.integer({ min: 1, max: 1000 }),
 });
 const anyWindow = fc.record({
-  acts: fc.array(anyAct, { size: 'max', maxLength: 120 }),
-  /** What happens to the memory before it. */
+  actions: fc.array(anyAction, { size: 'max', maxLength: 120 }),
+  /** What happens to the memory before the window. */
   memory: fc.constantFrom('kept', 'kept', 'rotated', 'rotated', 'reset'),
 });
 
-/** Whoever is known here is whom the store knows; who is not is remembered. Returns how many answers needed no look at a person. */
-function look(store: PersonStore, { projectId, id, micros }: Act): number {
+/** Compares the cache with the store, and caches the person if it is not. Returns the number of answers that needed no person. */
+function compare(store: PersonStore, { projectId, id, micros }: Action): number {
   const person = store.find(projectId, id);
   const found = store.recent.find(projectId, ...at(id));
   if (found !== undefined && found !== person) throw new Error(`expected the person of ${id}`);
@@ -62,10 +62,10 @@ function isKnownCreation(store: PersonStore, projectId: number, id: string, micr
 }
 
 describe('persons of recent ids', () => {
-  it('an id is known as its person alone, and as created by a time only where the store says so, whatever happens to persons', async () => {
+  it('an id is cached only with its own person and with a creation time that the store confirms', async () => {
     await using metadata = await tempMetadata();
     const { db } = metadata;
-    /** Claims of persons that are in memory, and of such as are not. */
+    /** Confirmed creation times of persons in memory, and of others. */
     let known = 0;
     let unloaded = 0;
     await fc.assert(
@@ -74,26 +74,26 @@ describe('persons of recent ids', () => {
         await db.deleteFrom('persons').execute();
         let bytesMax = Infinity;
         const store = new PersonStore(db, () => bytesMax);
-        for (const [number, { acts, memory }] of windows.entries()) {
+        for (const [number, { actions, memory }] of windows.entries()) {
           if (memory === 'reset') store.reset();
           bytesMax = memory === 'rotated' ? 1 : Infinity;
           store.begin(number + 1);
-          // Before anybody is loaded: what is left of the windows before.
-          for (const act of acts) {
-            for (const time of [0, act.micros])
-              if (store.recent.wasCreatedBy(time, act.projectId, ...at(act.id))) {
-                const [row] = await loadPersons(db, act.projectId, [act.id]);
+          // Before persons are loaded: what remains of earlier windows.
+          for (const action of actions) {
+            for (const time of [0, action.micros])
+              if (store.recent.wasCreatedBy(time, action.projectId, ...at(action.id))) {
+                const [row] = await loadPersons(db, action.projectId, [action.id]);
                 if (row === undefined || row.created_at_micros > time)
-                  throw new Error(`expected no claim of ${act.id}`);
-                if (store.find(act.projectId, act.id) === undefined) unloaded += 1;
+                  throw new Error(`expected no claim of ${action.id}`);
+                if (store.find(action.projectId, action.id) === undefined) unloaded += 1;
               }
           }
-          for (const { projectId, id, other } of acts)
+          for (const { projectId, id, other } of actions)
             for (const each of [id, other ?? id]) store.want(projectId, each);
           await store.load();
-          for (const act of acts) {
-            known += look(store, act);
-            const { projectId, id, other, micros } = act;
+          for (const action of actions) {
+            known += compare(store, action);
+            const { projectId, id, other, micros } = action;
             const merge = {
               projectId,
               targetId: id,
@@ -104,8 +104,8 @@ describe('persons of recent ids', () => {
             };
             mergePersons(store, merge);
             store.touch(projectId, id, micros);
-            for (const each of acts) isKnownCreation(store, each.projectId, each.id, each.micros);
-            known += look(store, act);
+            for (const each of actions) isKnownCreation(store, each.projectId, each.id, each.micros);
+            known += compare(store, action);
           }
           const changes = store.takeChanges();
           await db.transaction().execute((tx) => writePersonChanges(tx, changes));
@@ -118,7 +118,7 @@ describe('persons of recent ids', () => {
     expect(unloaded).toBeGreaterThan(20);
   });
 
-  it('a creation that has fallen is known after the next look, and what is not known is not claimed', () => {
+  it('a decreased creation time is found after the next look-up, and unknown ids are not reported as created', () => {
     const recent = new RecentIds();
     const one = person(1, 'one');
     one.createdAt = 500;
@@ -132,42 +132,42 @@ describe('persons of recent ids', () => {
     for (const unknown of ['', 'other']) expect(recent.wasCreatedBy(1e15, 0, ...at(unknown))).toBe(false);
   });
 
-  it('memory grows with the ids, to a limit, and clearing gives it back', () => {
+  it('memory grows with the ids up to a limit and is released by clearing', () => {
     const recent = new RecentIds();
     const small = recent.bytes;
     expect(small).toBeLessThan(20_000);
-    const someone = person(1, 'someone');
+    const one = person(1, 'one');
     const remember = (count: number): number => {
-      for (let n = 0; n < count; n++) recent.remember(someone, ...at(`id-${n}`));
+      for (let n = 0; n < count; n++) recent.remember(one, ...at(`id-${n}`));
       return recent.bytes;
     };
     expect(remember(20_000)).toBeLessThan(5e6);
     expect(remember(800_000)).toBe(72 * 2 ** 19);
     expect(remember(100)).toBe(72 * 2 ** 19);
-    expect(recent.find(1, ...at('id-99'))).toBe(someone);
+    expect(recent.find(1, ...at('id-99'))).toBe(one);
     recent.clear();
     expect(recent.bytes).toBe(small);
     expect(recent.find(1, ...at('id-99'))).toBeUndefined();
   });
 
-  it('whoever asks for the creation of more ids than there is room for gets more of it, and keeps what was known', () => {
+  it('memory grows further if creation times of more ids are looked up, and cached ids stay', () => {
     let bytesMax = 72 * 2 ** 20;
     const recent = new RecentIds(() => bytesMax);
-    const someone = person(1, 'someone');
+    const one = person(1, 'one');
     const known = (from: number, to: number): number => {
       let count = 0;
       for (let n = from; n < to; n++) if (recent.wasCreatedBy(0, 1, ...at(`id-${n}`))) count++;
       return count;
     };
     const remember = (from: number, to: number): void => {
-      for (let n = from; n < to; n++) recent.remember(someone, ...at(`id-${n}`));
+      for (let n = from; n < to; n++) recent.remember(one, ...at(`id-${n}`));
     };
     for (let n = 0; n < 900_000; n += 1000) {
       expect(known(n, n + 1000)).toBe(0);
       remember(n, n + 1000);
     }
     expect(recent.bytes).toBe(bytesMax);
-    // Some have lost their slot to others.
+    // Some were evicted.
     const before = known(0, 900_000);
     expect(before).toBeGreaterThan(600_000);
     bytesMax *= 2;
@@ -175,21 +175,21 @@ describe('persons of recent ids', () => {
     remember(899_999, 900_000);
     expect(recent.bytes).toBe(bytesMax);
     expect(known(0, 900_000)).toBeGreaterThan(before * 0.999);
-    expect(recent.find(1, ...at('id-899999'))).toBe(someone);
+    expect(recent.find(1, ...at('id-899999'))).toBe(one);
   });
 
-  it('hardly an id of those that there is room for is forgotten', () => {
+  it('hardly any id is evicted while there is room', () => {
     const recent = new RecentIds();
-    const someone = person(1, 'someone');
+    const one = person(1, 'one');
     const count = 2 ** 18;
-    for (let n = 0; n < count; n++) recent.remember(someone, ...at(`id-${n}`));
+    for (let n = 0; n < count; n++) recent.remember(one, ...at(`id-${n}`));
     expect(recent.bytes).toBe(72 * 2 ** 19);
     let known = 0;
     for (let n = 0; n < count; n++) if (recent.wasCreatedBy(0, 1, ...at(`id-${n}`))) known++;
     expect(known).toBeGreaterThan(count * 0.99);
   });
 
-  it('without the persons, what is known of their creation stays', () => {
+  it('creation times stay when persons are dropped', () => {
     const recent = new RecentIds();
     recent.remember(person(1, 'one'), ...at('one'));
     recent.forgetPersons();
@@ -197,7 +197,7 @@ describe('persons of recent ids', () => {
     expect(recent.find(1, ...at('one'))).toBeUndefined();
   });
 
-  it('are found by the bytes of the id in the same project, and nobody else is', () => {
+  it('persons are found only by the bytes of their id in their project', () => {
     const recent = new RecentIds();
     const known = new Map<string, Person>();
     for (let n = 0; n < 300_000; n++) {
@@ -205,7 +205,7 @@ describe('persons of recent ids', () => {
       const found = recent.find(1, ...at(id));
       const mine = known.get(id) ?? person(1, id);
       known.set(id, mine);
-      // Another id may have taken the slot, but never may another person come back.
+      // The id may have been evicted, but another person must never be returned.
       if (found !== undefined && found !== mine) throw new Error(`expected the person of ${id}`);
       recent.remember(mine, ...at(id));
       if (recent.find(1, ...at(id)) !== mine) throw new Error(`expected ${id} to be remembered`);
@@ -214,7 +214,7 @@ describe('persons of recent ids', () => {
     expect(recent.find(1, ...at('user-14999'))).not.toBe(known.get('user-149999'));
   });
 
-  it('a person that became part of another stands for that one', () => {
+  it('a merged person is replaced by its target', () => {
     const recent = new RecentIds();
     const [one, other] = [person(1, 'one'), person(1, 'other')];
     recent.remember(one, ...at('one'));
@@ -222,7 +222,7 @@ describe('persons of recent ids', () => {
     expect(recent.find(1, ...at('one'))).toBe(other);
   });
 
-  it('long ids are left to the slower way, and clearing forgets everybody', () => {
+  it('long ids are not cached, and clearing drops all persons', () => {
     const recent = new RecentIds();
     const long = 'x'.repeat(41);
     recent.remember(person(1, long), ...at(long));

@@ -15,14 +15,14 @@ const person: Registers = new Map([
   ['gone', { v: null, t: micros, k: 'unset' }],
 ]);
 
-// V8 13.6 reads the name `"` as `\` where objects of the same form had that one before: docs/guarantees.md, "Not guaranteed".
+// V8 13.6 may parse the name `"` as `\` after objects of the same form with that name: docs/guarantees.md, "Not guaranteed".
 const anyName = fc.string({ maxLength: 3 }).filter((text) => !text.includes('\\'));
 const name = fc.oneof(fc.constantFrom('a', '__proto__', 'constructor', '10', '2', ''), anyName);
 const text = fc.oneof(
   fc.json({ maxDepth: 1 }),
   fc.constantFrom('12345678901234567890', '1e999', '-0', '1609459200000000', '[0.10]'),
 );
-// Few times, so that groups have several members, or many.
+// Few different times, so that groups have several members; or many.
 const t = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: -micros, max: 4_102_444_800_000_000 }));
 const place = fc.record({ text, t });
 const register = fc.record({ text, t, k: fc.constantFrom('set', 'once', 'unset'), o: fc.option(place) });
@@ -45,14 +45,14 @@ const registers = fc
 const shown = (all: Registers): string => JSON.stringify([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
 
 describe('registers as text', () => {
-  it('what was said at one time stands together', () => {
+  it('group registers of the same time', () => {
     expect(formatRegisters(person, 'grouped')).toBe(
       `[[${micros},"set",{"city":"Bern","plan":"pro"}],[${micros - 5},"once",{"first":null}],[${micros},"unset",{"gone":null}],[${micros - 5},"beside",{"plan":"free"}]]`,
     );
     expect(formatRegisters(new Map(), 'grouped')).toBe('{}');
   });
 
-  it('the same registers are the same text, in whatever order they came to be, also once they were read', () => {
+  it('give the same text for the same registers in any order, also after parsing', () => {
     fc.assert(
       fc.property(registers, (all) => {
         const text = formatRegisters(all, 'grouped');
@@ -63,13 +63,13 @@ describe('registers as text', () => {
     );
   });
 
-  it('what earlier versions wrote is read', () => {
+  it('of earlier versions are parsed', () => {
     const single = `{"plan":{"v":"pro","t":${micros},"k":"set","o":{"v":"free","t":${micros - 5}}}}`;
     expect([...parseRegisters(single)]).toEqual([['plan', person.get('plan')]]);
     expect(parseRegisters('{}').size).toBe(0);
   });
 
-  it.each(['grouped', 'single'] as const)('whatever is written reads back, every digit of it: %s', (form) => {
+  it.each(['grouped', 'single'] as const)('are parsed back with every digit: %s', (form) => {
     fc.assert(
       fc.property(registers, (all) => {
         expect(shown(parseRegisters(formatRegisters(all, form)))).toBe(shown(all));
@@ -78,7 +78,7 @@ describe('registers as text', () => {
     );
   });
 
-  it('only a store that no earlier version uses at the same time has groups', async () => {
+  it('are grouped only in a store that no earlier version uses concurrently', async () => {
     await using store = await tempMetadata();
     expect(registersForm(store.db)).toBe('grouped');
     const postgres = kyselyOf(await openPglite());

@@ -19,7 +19,7 @@ const shown = (steps: readonly Step[]): JsonObject => propertiesOf(after(steps))
 
 const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObject][] = [
   [
-    'the later $set stands',
+    'the later $set wins',
     [
       { t: 1, set: { a: 1 } },
       { t: 2, set: { a: 2 } },
@@ -27,7 +27,7 @@ const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObj
     { a: 2 },
   ],
   [
-    'also when it arrives first',
+    'the later $set wins even if it arrives first',
     [
       { t: 2, set: { a: 2 } },
       { t: 1, set: { a: 1 } },
@@ -35,7 +35,7 @@ const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObj
     { a: 2 },
   ],
   [
-    'of equal times the later arrival stands',
+    'at equal times the later arrival wins',
     [
       { t: 1, set: { a: 1 } },
       { t: 1, set: { a: 2 } },
@@ -43,7 +43,7 @@ const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObj
     { a: 2 },
   ],
   [
-    'the earliest $set_once stands',
+    'the earliest $set_once wins',
     [
       { t: 2, setOnce: { a: 2 } },
       { t: 1, setOnce: { a: 1 } },
@@ -51,7 +51,7 @@ const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObj
     { a: 1 },
   ],
   [
-    'and a later one changes nothing',
+    'a later $set_once changes nothing',
     [
       { t: 1, setOnce: { a: 1 } },
       { t: 2, setOnce: { a: 2 } },
@@ -59,7 +59,7 @@ const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObj
     { a: 1 },
   ],
   [
-    '$set stands above $set_once',
+    '$set overrides $set_once',
     [
       { t: 1, set: { a: 1 } },
       { t: 2, setOnce: { a: 2 } },
@@ -67,7 +67,7 @@ const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObj
     { a: 1 },
   ],
   [
-    'whatever comes first',
+    '$set overrides an earlier $set_once',
     [
       { t: 2, setOnce: { a: 2 } },
       { t: 3, set: { a: 1 } },
@@ -83,7 +83,7 @@ const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObj
     { b: 1 },
   ],
   [
-    'not what was set after it',
+    '$unset does not remove what was set after it',
     [
       { t: 2, unset: ['a'] },
       { t: 3, set: { a: 3 } },
@@ -91,7 +91,7 @@ const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObj
     { a: 3 },
   ],
   [
-    'an old $set does not undo it',
+    'an older $set does not undo $unset',
     [
       { t: 2, unset: ['a'] },
       { t: 1, set: { a: 1 } },
@@ -107,7 +107,7 @@ const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObj
     {},
   ],
   [
-    '$set_once shows again after $unset',
+    'a $set_once after $unset is visible',
     [
       { t: 1, unset: ['a'] },
       { t: 2, setOnce: { a: 2 } },
@@ -115,7 +115,7 @@ const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObj
     { a: 2 },
   ],
   [
-    'an empty $set_once gives way',
+    'an empty $set_once is replaced',
     [
       { t: 1, setOnce: { a: null } },
       { t: 2, setOnce: { a: 2 } },
@@ -128,7 +128,7 @@ const rulings: readonly [name: string, steps: readonly Step[], expected: JsonObj
     { a: 1 },
   ],
   [
-    'names of built-ins are names',
+    'names of built-ins are ordinary names',
     [{ t: 1, set: JSON.parse('{"__proto__":1,"constructor":2}') as JsonObject }],
     JSON.parse('{"__proto__":1,"constructor":2}') as JsonObject,
   ],
@@ -150,7 +150,7 @@ describe('person properties by event time', () => {
     expect(Object.getPrototypeOf(got)).toBe(Object.prototype);
   });
 
-  it('the same events give the same person in whatever order they arrive', () => {
+  it('the same events give the same person in any order of arrival', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 7 }), fc.infiniteStream(fc.nat()), (changes, order) => {
         const steps = changes.map((each, t) => ({ t, ...each }));
@@ -164,7 +164,7 @@ describe('person properties by event time', () => {
     );
   });
 
-  it('the same events once more change nothing', () => {
+  it('repeated events change nothing', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 5 }), (changes) => {
         const steps = changes.map((each, t) => ({ t, ...each }));
@@ -177,8 +177,8 @@ describe('person properties by event time', () => {
   });
 });
 
-describe('two people become one', () => {
-  it('what was set later stands, what was set once first stays, and times stay', () => {
+describe('merging registers', () => {
+  it('keeps the later $set, the earlier $set_once, and their times', () => {
     const target = after([
       { t: 5, set: { both: 'target', removed: 1 }, setOnce: { first: 'target' } },
       { t: 6, unset: ['removed', 'gone'] },
@@ -193,10 +193,10 @@ describe('two people become one', () => {
     expect(propertiesOf(target)['only']).toBe('other');
   });
 
-  it('whenever they become one, and whichever of them said it, the person is the one that one id would have made', () => {
-    const said = fc.array(fc.tuple(change, fc.boolean()), { maxLength: 8 });
+  it('gives the registers of a single person, whenever the merge happens and whichever person the events concern', () => {
+    const anyChanges = fc.array(fc.tuple(change, fc.boolean()), { maxLength: 8 });
     fc.assert(
-      fc.property(said, fc.infiniteStream(fc.nat()), fc.nat(8), fc.boolean(), (changes, order, mergedAt, isSwapped) => {
+      fc.property(anyChanges, fc.infiniteStream(fc.nat()), fc.nat(8), fc.boolean(), (changes, order, mergedAt, isSwapped) => {
         const steps = changes.map(([each, isOther], t) => ({
           step: { t, ...each },
           isOther,

@@ -28,7 +28,7 @@ const touch =
   (persons) =>
     void persons.touch(projectId, id, 10);
 
-/** Reads now, works, and writes when it is told to: as a slot beside others does. */
+/** Loads and changes persons now, and returns a function that writes them, like one of several slots. */
 async function slot(db: Metadata, work: Work): Promise<() => Promise<void>> {
   const persons = new PersonStore(db);
   persons.begin(1);
@@ -39,7 +39,7 @@ async function slot(db: Metadata, work: Work): Promise<() => Promise<void>> {
   return () => db.transaction().execute((tx) => writeSharedPersons(tx, changes));
 }
 
-describe('persons that several slots change at once', () => {
+describe('persons changed by several slots at the same time', () => {
   let store: Awaited<ReturnType<typeof tempMetadata>>;
   beforeEach(async () => {
     store = await tempMetadata();
@@ -49,12 +49,12 @@ describe('persons that several slots change at once', () => {
 
   it.each<[string, Work, Work]>([
     ['a property of one person', set('a', 2), set('a', 3)],
-    ['a person that is joined to another meanwhile', merge('b', 'a'), set('a', 3)],
-    ['a person that would not change, but for the one that it is joined to', merge('b', 'a'), set('a', 3, 1)],
-    ['two joins of one person', merge('b', 'a'), merge('c', 'a')],
-    ['an id that becomes somebody else\u2019s first', merge('a', 'x'), touch('x')],
-    ['a new person, made twice', touch('x'), set('x', 1)],
-  ])('the second one is refused, and leaves no trace: %s', async (_, first, second) => {
+    ['a person that is merged in the meantime', merge('b', 'a'), set('a', 3)],
+    ['a person that changes only through the one that it is merged into', merge('b', 'a'), set('a', 3, 1)],
+    ['two merges of one person', merge('b', 'a'), merge('c', 'a')],
+    ['an id that another person gets first', merge('a', 'x'), touch('x')],
+    ['a new person, created twice', touch('x'), set('x', 1)],
+  ])('the second write is refused and leaves no trace: %s', async (_, first, second) => {
     const [one, other] = [await slot(store.db, first), await slot(store.db, second)];
     await one();
     const before = await store.db.selectFrom('persons').selectAll().orderBy('uuid').execute();
@@ -67,8 +67,8 @@ describe('persons that several slots change at once', () => {
 
   it.each<[string, Work, Work]>([
     ['of different persons', set('a', 2), set('b', 3)],
-    ['of somebody who is only seen again', merge('b', 'a'), touch('a')],
-  ])('changes %s do not disturb each other', async (_, first, second) => {
+    ['of a person that only has another event', merge('b', 'a'), touch('a')],
+  ])('changes %s do not conflict', async (_, first, second) => {
     const [one, other] = [await slot(store.db, first), await slot(store.db, second)];
     await one();
     await expect(other()).resolves.toBeUndefined();

@@ -1,4 +1,4 @@
-import { saysNothing } from '../../wire/contract/profile-events.ts';
+import { withoutPersonChanges } from '../../wire/contract/profile-events.ts';
 import { identityProperty, runProperty } from '../../wire/contract/wire-event.ts';
 import type { MergeRule } from '../persons/merge-persons.ts';
 import { noChanges, unsetNames, type PropertyChanges } from '../persons/registers.ts';
@@ -33,7 +33,7 @@ function removeKeys(draft: EventDraft, keys: readonly string[]): void {
 }
 
 function personIntent({ event, properties }: EventDraft): PersonIntent {
-  const changes = saysNothing.has(event) ? noChanges : readChanges(properties);
+  const changes = withoutPersonChanges.has(event) ? noChanges : readChanges(properties);
   const otherId = otherIdIn(event, properties);
   const merge = otherId === undefined ? null : { otherId, rule: ruleOf(event, properties) };
   return { merge, changes };

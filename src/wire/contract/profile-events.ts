@@ -15,4 +15,4 @@ export const groupEvents: ReadonlySet<string> = new Set(['$groupidentify', '$gro
 export const profileEvents: ReadonlySet<string> = new Set([...mergeEvents, ...groupEvents]);
 
 /** Events sent by technical code on behalf of a person, which contain nothing about the person. */
-export const saysNothing: ReadonlySet<string> = new Set(['$exception']);
+export const withoutPersonChanges: ReadonlySet<string> = new Set(['$exception']);

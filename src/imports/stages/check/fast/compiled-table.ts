@@ -2,35 +2,40 @@ import { currentProperties, initialProperties } from '../../../formats/add-perso
 import type { PlainBag, PlainDerived, PlainIdPart, PlainList, PlainMembers, PlainTable } from './plain-table.ts';
 import { normalisedTexts } from '../../../formats/normalise-properties.ts';
 import type { UnmappedNames } from '../segment/find-unmapped.ts';
-import { isUnusualKey, unusualKey, type KeyMeaning, type MeaningOf } from './key-meaning.ts';
-import { createNameNumbers, type NameNumbers } from './name-numbers.ts';
+import {
+  createNameNumbers,
+  isUnusualKey,
+  unusualKey,
+  type KeyMeaning,
+  type MeaningOf,
+  type NameNumbers,
+} from './key-meaning.ts';
 
-/** A table with numbers in the place of names. */
+/** A table in which numbers replace names. */
 export interface CompiledTable {
-  /** Those whose members are looked at; the record comes first. */
+  /** Objects whose members are read; the record comes first. */
   readonly objects: readonly CompiledObject[];
-  /** Lists of pairs. */
   readonly pairs: readonly CompiledPairs[];
-  /** What is written of a record in pieces: of the steps of the table in their order, then of what is said of the person. */
+  /** Lists of written members: those of the steps in their order, then those of the person. */
   readonly lists: readonly CompiledList[];
   readonly names: NameNumbers;
-  /** Whether normaliseProperties is not for this format. */
-  readonly isSettled: boolean;
-  /** Whether somebody wants to hear the name of a property. */
-  readonly isHeard: (name: string) => boolean;
-  /** Of members that are looked at, by path; -1: none has this path. */
+  /** Whether values stay as they are. */
+  readonly isNormalised: boolean;
+  /** Whether the name of a property is counted as unmapped. */
+  readonly isUnmapped: (name: string) => boolean;
+  /** Returns the number of the member at a path; -1 if it is not read. */
   readonly memberOf: (path: string) => number;
   readonly members: number;
-  /** Of properties that are looked at. */
+  /** Returns the number of a property; -1 if it is not read. */
   readonly propertyOf: (name: string) => number;
   readonly properties: number;
 }
 
 export interface CompiledObject {
-  /** Of keys that are not odd by themselves. */
+  /** Called with keys for which `isUnusualKey` is false. */
   readonly meaningOf: MeaningOf;
   readonly mayBeText: boolean;
-  /** An empty text is no object. */
+  /** Whether an empty text counts as no object. */
   readonly mayBeEmpty: boolean;
   readonly isNeeded: boolean;
 }
@@ -40,23 +45,23 @@ export interface CompiledPairs {
   readonly isNeeded: boolean;
 }
 
-/** Where properties stand: beside each other, or in one of them. */
+/** The object that receives properties: that of the event, or one in it. */
 export type Target = 'properties' | '$set' | '$set_once';
 
 export interface CompiledList {
   readonly target: Target;
-  /** A name that an earlier list of the target has is its own; else a record in which two have it is odd. */
+  /** Whether it overrides names of earlier lists of the target; otherwise a record with a name in both is unusual. */
   readonly wins: boolean;
-  /** Of members one by one that are odd when they are no texts. */
+  /** For separate members: whether anything but a text makes the record unusual. */
   readonly areTexts: boolean;
   readonly areNeeded: boolean;
-  /** Only where this member has this value. */
+  /** Applies only if this member has this value. */
   readonly only: { readonly member: number; readonly is: Buffer } | undefined;
-  /** Of members one by one: what each becomes, in this order; undefined: of an object, whose keys tell. */
+  /** Separate members in their order; `undefined` for the members of an object. */
   readonly fields: readonly KeyMeaning[] | undefined;
 }
 
-/** What the run and the store add to properties, and what changes what becomes of an event. */
+/** Properties that the run or the store adds, or that change how an event is processed. */
 const unusualProperties: ReadonlySet<string> = new Set([
   '$cookieless_mode',
   '$group_key',
@@ -69,23 +74,22 @@ const unusualProperties: ReadonlySet<string> = new Set([
   '__proto__',
 ]);
 
-/** Where the page of an event is written. */
 export const urlProperties = { url: '$current_url', host: '$host', path: '$pathname' } as const;
 export const countryName = '$geoip_country_name';
 export const countryCode = '$geoip_country_code';
-/** Properties that are allowed with some values only. */
+/** Properties that are usual with some values only. */
 export const checkedProperties = {
   noGeoip: '$geoip_disable',
   groups: '$groups',
   profile: '$process_person_profile',
 } as const;
 
-/** Of steps; false: nothing is gathered for this one. */
+/** Whether a step writes a list. */
 export function isListed<Step extends object>(step: Step | string): step is Exclude<Step, PlainDerived> {
   return typeof step === 'object' && !('make' in step);
 }
 
-/** What a reader may give a property as it likes, but not without looking: they are odd in a fragment. */
+/** Names that a fragment must not contain, because their values need checks. */
 export function isUnusualInFragment(target: Target, name: string): boolean {
   return (
     isUnusualName(target, name) ||
@@ -115,17 +119,17 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
   ]);
   const names = createNameNumbers();
   const sources = sourcesOf(table);
-  const outputOf = (target: Target, name: string): Pick<KeyMeaning, 'property' | 'output' | 'name' | 'heard'> => {
+  const outputOf = (target: Target, name: string): Pick<KeyMeaning, 'property' | 'output' | 'name' | 'unmapped'> => {
     const isOwn = target === 'properties';
     return {
       property: isOwn ? (properties.get(name) ?? -1) : -1,
       output: Buffer.from(`${JSON.stringify(name)}:`),
       name: names.numberOf(target, name),
-      heard: isOwn && unmapped.isProperty(name) ? name : undefined,
+      unmapped: isOwn && unmapped.isProperty(name) ? name : undefined,
     };
   };
   const fieldOf = (name: string, { nothing }: PlainMembers, target: Target): KeyMeaning => ({
-    ...nothingMeant,
+    ...plainKey,
     ...outputOf(target, name),
     isKept: true,
     isUnusual: unusualProperties.has(name),
@@ -145,8 +149,8 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
       fields: 'members' in step ? Object.keys(step.members).map((name) => fieldOf(name, step, target)) : undefined,
     })),
     names,
-    isSettled: table.isSettled === true,
-    isHeard: (name) => unmapped.isProperty(name),
+    isNormalised: table.isNormalised === true,
+    isUnmapped: (name) => unmapped.isProperty(name),
     memberOf: (path) => members.get(path) ?? -1,
     members: members.size,
     propertyOf: (name) => properties.get(name) ?? -1,
@@ -172,7 +176,7 @@ function onlyOf({ only }: PlainMembers, members: ReadonlyMap<string, number>): C
   return only && { member: members.get(only.path) ?? -1, is: Buffer.from(JSON.stringify(only.is)) };
 }
 
-/** Where the items of a list come from. */
+/** The source of a list. */
 interface Source {
   readonly step: PlainList;
   readonly target: Target;
@@ -196,7 +200,7 @@ interface Compiling {
   readonly sources: readonly Source[];
   readonly members: ReadonlyMap<string, number>;
   readonly names: NameNumbers;
-  readonly outputOf: (target: Target, name: string) => Pick<KeyMeaning, 'property' | 'output' | 'name' | 'heard'>;
+  readonly outputOf: (target: Target, name: string) => Pick<KeyMeaning, 'property' | 'output' | 'name' | 'unmapped'>;
 }
 
 function objectsOf(compiling: Compiling): readonly CompiledObject[] {
@@ -216,7 +220,7 @@ function objectsOf(compiling: Compiling): readonly CompiledObject[] {
   }));
 }
 
-/** `properties` of `properties.time`. */
+/** Returns `properties` for `properties.time`. */
 function objectOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('.')));
 }
@@ -224,13 +228,13 @@ function objectOf(path: string): string {
 function pairsOf({ sources, outputOf, names }: Compiling): readonly CompiledPairs[] {
   return sources.flatMap(({ step, target }, list) => {
     if (!('pairs' in step)) return [];
-    const meaningIn = (key: string): KeyMeaning => {
+    const meaningOfPair = (key: string): KeyMeaning => {
       const given = step.names.get(key);
       const ownKey = names.numberOf(`in ${step.pairs}`, key);
-      if (given === null) return { ...nothingMeant, isUnusual: ownKey < 0, ownKey, ownName: ownKey };
+      if (given === null) return { ...plainKey, isUnusual: ownKey < 0, ownKey, ownName: ownKey };
       const output = outputOf(target, given ?? key);
       return {
-        ...nothingMeant,
+        ...plainKey,
         ...output,
         isUnusual: ownKey < 0 || output.name < 0 || isUnusualName(target, key) || isUnusualName(target, given ?? key),
         ownKey,
@@ -240,18 +244,18 @@ function pairsOf({ sources, outputOf, names }: Compiling): readonly CompiledPair
         nothing: bytesOf(step.nothing),
       };
     };
-    return [{ meaningOf: meaningIn, isNeeded: step.isNeeded === true }];
+    return [{ meaningOf: meaningOfPair, isNeeded: step.isNeeded === true }];
   });
 }
 
-const nothingMeant: KeyMeaning = { ...unusualKey, isUnusual: false };
+const plainKey: KeyMeaning = { ...unusualKey, isUnusual: false };
 
 function meaningOf(compiling: Compiling, objects: readonly string[], object: string, key: string): KeyMeaning {
   const { table, sources, members, names } = compiling;
   const path = pathOf(object, key);
   const ownKey = names.numberOf(`in ${object}`, key);
   const known = {
-    ...nothingMeant,
+    ...plainKey,
     ownKey,
     ownName: ownKey,
     object: objects.indexOf(path),
@@ -264,23 +268,23 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
     'bag' in source.step && isIn(source.step, object) ? [{ ...source, bag: source.step, list }] : [],
   );
   if (bags.length === 0) {
-    const isSilent =
+    const isIgnored =
       object !== '' ||
-      table.silent === 'all' ||
-      table.silent?.has(key) === true ||
+      table.ignores === 'all' ||
+      table.ignores?.has(key) === true ||
       known.object >= 0 ||
       known.member >= 0 ||
       known.pairs >= 0 ||
       known.fields.length > 0;
-    return { ...known, isUnusual: known.isUnusual || !isSilent };
+    return { ...known, isUnusual: known.isUnusual || !isIgnored };
   }
   for (const { bag, list, target, takes } of bags) {
     if (bag.apart?.includes(path) === true) return known;
     const source = object === bag.bag ? key : `${object.replaceAll('.', '_')}_${key}`;
     const given = bag.names.get(source);
     const name = given === undefined ? source : given;
-    // Of an object that is taken apart each member has a name of its own.
-    if (name === null) return { ...known, isNoObject: bag.apart !== undefined };
+    // Each member of a flattened object has its own name.
+    if (name === null) return { ...known, rejectsObjects: bag.apart !== undefined };
     if (!takes(name)) continue;
     const group = groupAt(known.object, target, key, given);
     const isObject = known.object >= 0 && bag.keepsObjects !== true;
@@ -294,7 +298,7 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
       list,
       isKept: name === key,
       group,
-      isNoObject: bag.apart !== undefined,
+      rejectsObjects: bag.apart !== undefined,
       isOfPerson: group !== undefined || target !== 'properties',
       nothing: bytesOf(bag.nothing),
     };
@@ -302,7 +306,7 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
   return { ...known, isUnusual: true };
 }
 
-/** Of a name that no path can say: one that leads nowhere. */
+/** Returns a path that leads nowhere for a name that paths cannot express. */
 function pathOf(object: string, key: string): string {
   if (key === '' || key.includes('.')) return '.';
   return object === '' ? key : `${object}.${key}`;
@@ -316,7 +320,7 @@ function isUnusualName(target: Target, name: string): boolean {
   return name === '__proto__' || (target === 'properties' && unusualProperties.has(name));
 }
 
-/** An object that is gathered, and stands where it stands in the properties. */
+/** Returns the group of an object whose collected properties are written at its position. */
 function groupAt(object: number, target: Target, key: string, given: string | null | undefined): KeyMeaning['group'] {
   if (object < 0 || target !== 'properties' || given !== undefined) return undefined;
   return key === '$set' || key === '$set_once' ? key : undefined;

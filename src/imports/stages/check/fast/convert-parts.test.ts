@@ -12,7 +12,7 @@ const zones = [utc, zoneOption('zone', 'Europe/Berlin'), zoneOption('zone', '-03
 const parts = await openConvertParts((zone, ms) => zones[zone]?.(ms) ?? Number.NaN);
 const { code, bytes, put } = parts;
 
-describe('a value is copied', () => {
+describe('a value is copied unchanged', () => {
   const isCopied = (text: string): boolean => {
     const from = put(`${text},`);
     return code.valueEnd(from) === from + Buffer.byteLength(text);
@@ -57,7 +57,7 @@ describe('a value is copied', () => {
     '0.0000001',
     '+1',
     'NaN',
-  ])('not %s, a number that is written otherwise or is none', (text) => {
+  ])('not %s, which is not a number or is written differently', (text) => {
     expect(isCopied(text)).toBe(false);
   });
 
@@ -74,11 +74,11 @@ describe('a value is copied', () => {
     '{"1":2}',
     'nul',
     'True',
-  ])('not %s, which JSON.stringify writes otherwise or nobody reads', (text) => {
+  ])('not %s, which is not JSON or is written differently', (text) => {
     expect(isCopied(text)).toBe(false);
   });
 
-  it('only where JSON.stringify writes the same, whatever the text', () => {
+  it('only if JSON.stringify writes the same, for any text', () => {
     const compact = fc.json({ maxDepth: 6 });
     const spaced = fc.jsonValue({ maxDepth: 6 }).map((value) => JSON.stringify(value, undefined, 1));
     const number = fc.stringMatching(/^-?\d{0,18}\.?\d{0,18}(e-?\d)?$/);
@@ -89,7 +89,7 @@ describe('a value is copied', () => {
   });
 });
 
-describe('a content in order', () => {
+describe('content with sorted keys', () => {
   const written = (json: string): string | undefined => {
     const from = put(json);
     const end = code.writeContent(from, parts.free);
@@ -111,12 +111,12 @@ describe('a content in order', () => {
     ),
   })).value;
 
-  it('is what canonicalJson says, with or without white space', () => {
+  it('equals canonicalJson, with or without white space', () => {
     const known = fc.property(values, (value) => {
       const json = JSON.stringify(value);
       if (json.includes('e+') || json.includes('e-')) return true;
       const own = written(json);
-      // Only keys beyond the plane of most writing systems are given up.
+      // Only keys with characters from U+E000 on are left to the reader.
       return (
         own === canonicalJson(JSON.parse(json)) || (own === undefined && /[\ue000-\uffff\ud800-\udfff]/.test(json))
       );
@@ -127,7 +127,7 @@ describe('a content in order', () => {
     );
   });
 
-  it('an object of very many members is given up', () => {
+  it('an object with many members is left to the reader', () => {
     const many = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, 1]));
     expect(written(JSON.stringify(many))).toBeUndefined();
   });
@@ -140,7 +140,7 @@ interface TimeForm {
 
 describe('times', () => {
   const units = { s: 1, ms: 2, us: 3 } as const;
-  /** As the readers write it; undefined: it is left to them. */
+  /** Returns the time as readers write it; `undefined` if it is left to them. */
   const written = (json: string, zone: Zone = utc, { unit, areDigits }: TimeForm = {}): string | undefined => {
     code.textZone.value = zones.indexOf(zone);
     code.numberZone.value = zones.indexOf(zone);
@@ -151,7 +151,7 @@ describe('times', () => {
     return micros < 0n ? undefined : bytes.toString('latin1', parts.free, code.writeTime(parts.free, micros));
   };
 
-  it('are those of the readers, in every zone', () => {
+  it('equal those of the readers, in every zone', () => {
     const second = fc.integer({ min: 946_684_800, max: 4_102_444_799 });
     const numbers = fc.oneof(
       second,
@@ -181,7 +181,7 @@ describe('times', () => {
     expect(fc.check(ofTexts).counterexample).toBeNull();
   });
 
-  it('numbers and texts of digits count what they are said to count', () => {
+  it('numbers and digit texts have the declared unit', () => {
     const perSecond = { s: 1, ms: 1000, us: 1_000_000 } as const;
     const given = fc.tuple(
       fc.constantFrom(...(Object.keys(perSecond) as (keyof typeof perSecond)[])),
@@ -225,7 +225,7 @@ describe('times', () => {
   });
 });
 
-describe('hashes are what the platform makes of the same bytes, of whatever length', () => {
+describe('hashes equal those of the platform for any length', () => {
   const kinds = {
     md5: { of: code.md5Of, words: 2, read: (hash: Buffer, at: number) => hash.readUInt32LE(at) },
     sha1: { of: code.sha1Of, words: 4, read: (hash: Buffer, at: number) => hash.readUInt32BE(at) },
@@ -256,7 +256,7 @@ describe('hashes are what the platform makes of the same bytes, of whatever leng
   });
 });
 
-describe('a text within a text', () => {
+describe('a JSON string is decoded', () => {
   const unescaped = (json: string): string | undefined => {
     const from = put(json);
     const end = code.unescapeText(from, parts.free, parts.free + 1000);
@@ -264,7 +264,7 @@ describe('a text within a text', () => {
   };
 
   it.each(['""', '"a"', JSON.stringify('{"a":"\\\\"b"}'), JSON.stringify('\b\f\n\r\t'), '"\\/"', '"ä\u2028"'])(
-    '%s is what JSON says',
+    '%s as by JSON.parse',
     (json) => {
       expect(unescaped(json)).toBe(JSON.parse(json));
     },

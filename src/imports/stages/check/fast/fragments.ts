@@ -1,31 +1,31 @@
 import { normalisedTexts } from '../../../formats/normalise-properties.ts';
 import { isUnusualInFragment, type CompiledTable, type Target } from './compiled-table.ts';
 
-/** Properties that are written as they lie here: `"a":1,"b":"x",`. */
+/** Properties that are written unchanged: `"a":1,"b":"x",`. */
 export interface Fragment {
   readonly text: string;
-  /** The names that they take. */
+  /** Numbers of its names. */
   readonly names: readonly number[];
-  /** Those that are looked at again: number of the property, start and end of its value in the bytes of the text, for each. */
-  readonly looked: readonly number[];
-  /** Names that somebody wants to hear. */
-  readonly heard: readonly string[];
+  /** Properties that other rules read: number, start and end of the value in the bytes of the text, for each. */
+  readonly tracked: readonly number[];
+  /** Unmapped names, which are counted. */
+  readonly unmapped: readonly string[];
 }
 
-/** What is known of a name in a fragment, found out once. */
+/** Facts about a name in a fragment, computed once. */
 interface FragmentName {
   readonly key: string;
   readonly number: number;
-  /** Under which its value is looked at again; negative: it is not. */
+  /** Number of the property as which other rules read its value; -1 if none does. */
   readonly property: number;
-  readonly isHeard: boolean;
-  /** No fragment holds it. */
+  readonly isUnmapped: boolean;
+  /** Whether the name makes a record unusual. */
   readonly isUnusual: boolean;
 }
 
 const namesMax = 10_000;
 
-/** Makes the fragments of one place: among the properties, or of what is said of the person. */
+/** Builds the fragments of one target. */
 export class Fragments {
   readonly #table: CompiledTable;
   readonly #target: Target;
@@ -36,34 +36,34 @@ export class Fragments {
     this.#target = target;
   }
 
-  /** Undefined: one of them says more than a property does. */
+  /** Returns `undefined` if a name makes the record unusual. */
   of(properties: Readonly<Record<string, unknown>>): Fragment | undefined {
     const numbers: number[] = [];
-    const looked: number[] = [];
-    const heard: string[] = [];
+    const tracked: number[] = [];
+    const unmapped: string[] = [];
     let text = '';
     for (const name of Object.keys(properties)) {
-      const known = this.#names.get(name) ?? this.#learn(name);
+      const known = this.#names.get(name) ?? this.#remember(name);
       if (known.isUnusual) return undefined;
-      const value = JSON.stringify(this.#settled(name, properties[name]));
+      const value = JSON.stringify(this.#normalised(name, properties[name]));
       if (known.property >= 0) {
         const from = Buffer.byteLength(text) + Buffer.byteLength(known.key);
-        looked.push(known.property, from, from + Buffer.byteLength(value));
+        tracked.push(known.property, from, from + Buffer.byteLength(value));
       }
       text += `${known.key}${value},`;
       numbers.push(known.number);
-      if (known.isHeard) heard.push(name);
+      if (known.isUnmapped) unmapped.push(name);
     }
-    return { text, names: numbers, looked, heard };
+    return { text, names: numbers, tracked, unmapped };
   }
 
-  #learn(name: string): FragmentName {
+  #remember(name: string): FragmentName {
     const isOwn = this.#target === 'properties';
     const known = {
       key: `${JSON.stringify(name)}:`,
       number: this.#table.names.numberOf(this.#target, name),
       property: isOwn ? this.#table.propertyOf(name) : -1,
-      isHeard: isOwn && this.#table.isHeard(name),
+      isUnmapped: isOwn && this.#table.isUnmapped(name),
       isUnusual: isUnusualInFragment(this.#target, name),
     };
     if (this.#names.size === namesMax) this.#names.clear();
@@ -71,8 +71,8 @@ export class Fragments {
     return known;
   }
 
-  #settled(name: string, value: unknown): unknown {
-    if (typeof value !== 'string' || this.#target !== 'properties' || this.#table.isSettled) return value;
+  #normalised(name: string, value: unknown): unknown {
+    if (typeof value !== 'string' || this.#target !== 'properties' || this.#table.isNormalised) return value;
     return normalisedTexts.get(name)?.(value) ?? value;
   }
 }

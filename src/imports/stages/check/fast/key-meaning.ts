@@ -1,49 +1,49 @@
 import { nameCharsMax } from '../../../../wire/batch/limits.ts';
 
-/** What a key of an object means. Negative numbers: there is none. */
+/** What the converter does with a key of an object. -1 means none. */
 export interface KeyMeaning {
+  /** Whether the key makes its record unusual. */
   readonly isUnusual: boolean;
-  /** What stands under it is an object whose members are looked at. */
+  /** Number of the object whose members are read. */
   readonly object: number;
-  /** What stands under it is a list of pairs that are looked at. */
+  /** Number of the list of pairs that is read. */
   readonly pairs: number;
-  /** An object under it is odd. */
-  readonly isNoObject: boolean;
-  /** Under which its value is looked at. */
+  /** Whether an object as its value makes the record unusual. */
+  readonly rejectsObjects: boolean;
+  /** Number of the member as which its value is read. */
   readonly member: number;
-  /** The list of which it becomes an item, unless its value is one that becomes nothing. */
+  /** List to which it is added, unless its value is in `nothing`. */
   readonly list: number;
-  /** Lists that have a place for it. */
+  /** Positions among the fields of lists. */
   readonly fields: readonly { readonly list: number; readonly index: number }[];
-  /** Under which it is looked at as a property. */
+  /** Number of the property as which it is read. */
   readonly property: number;
-  /** What it becomes: `"name":`. */
+  /** `"name":` as written. */
   readonly output: Buffer;
-  /** The output is the key. */
+  /** Whether the output is the key itself. */
   readonly isKept: boolean;
-  /** Names that no other member of the object may have: its own, and the one that it gets. */
+  /** Numbers of the key and of its new name; no other member of the object may have either. */
   readonly ownKey: number;
   readonly ownName: number;
-  /** The name that it gets, where it is written. */
+  /** Number of the written name. */
   readonly name: number;
-  /** What is gathered for this property stands in its place. */
+  /** The collected person properties that are written at its position. */
   readonly group: '$set' | '$set_once' | undefined;
-  /** It says something of the person. */
+  /** Whether it contains person properties. */
   readonly isOfPerson: boolean;
-  /** Values that become nothing. */
+  /** Values that are dropped. */
   readonly nothing: readonly Buffer[];
-  /** Name of the property when somebody wants to hear it. */
-  readonly heard: string | undefined;
+  /** Name of the property if it is unmapped, and therefore counted. */
+  readonly unmapped: string | undefined;
 }
 
 export type MeaningOf = (key: string) => KeyMeaning;
 
-/** Of a key of which nothing is known. */
 export const unusualKey: KeyMeaning = {
   isUnusual: true,
   object: -1,
   pairs: -1,
-  isNoObject: false,
+  rejectsObjects: false,
   member: -1,
   list: -1,
   fields: [],
@@ -56,10 +56,33 @@ export const unusualKey: KeyMeaning = {
   group: undefined,
   isOfPerson: false,
   nothing: [],
-  heard: undefined,
+  unmapped: undefined,
 };
 
-/** Objects have numbers in front, whatever came first, and names that are too long are counted. */
+/** JavaScript moves keys that are numbers to the front of an object; keys that are too long are reported by the reader. */
 export function isUnusualKey(key: string): boolean {
   return /^\d/.test(key) || key === '__proto__' || key.length > nameCharsMax;
+}
+
+/** Assigns numbers to names, so that a record can mark the names that it has used. */
+export interface NameNumbers {
+  /** Returns the same number for the same name of the same kind; -1 if there are too many names. */
+  numberOf(kind: string, name: string): number;
+}
+
+/** More names than this contain data. */
+export const nameNumbersMax = 1 << 15;
+
+export function createNameNumbers(): NameNumbers {
+  const numbers = new Map<string, number>();
+  return {
+    numberOf: (kind, name) => {
+      const key = `${kind}\0${name}`;
+      const known = numbers.get(key);
+      if (known !== undefined) return known;
+      if (numbers.size === nameNumbersMax) return -1;
+      numbers.set(key, numbers.size);
+      return numbers.size - 1;
+    },
+  };
 }

@@ -1,68 +1,68 @@
 import { parseExactValues } from '../../../../base/exact-json.ts';
-import type { PlainMachine } from './machine.ts';
-import type { MemoryRoom } from './memory-room.ts';
+import { wordBytes, type Arena } from './arena.ts';
+import type { ConvertModule } from './convert-module.ts';
 
-/** Which values of a record a question is about. `numbers`: of members or properties; -1 for one that no record has. */
-export interface Asking {
+/** Inputs of a memo: numbers of members or properties; -1 for one that no record has. */
+export interface MemoInputs {
   readonly of: 'members' | 'properties';
   readonly numbers: readonly number[];
 }
 
-/** Makes the answer, once for the same values: its place in memory, or 0 where the record is odd. */
+/** Computes the answer for some values: its address, or 0 if they make the record unusual. */
 export type MakeAnswer = (values: readonly unknown[]) => number;
 
-/** Questions about values of records, remembered by the bytes of the values (assembly/convert/answers.ts). */
+/** Answers that follow from some values of a record, cached by the bytes of these values (assembly/convert/answers.ts). */
 export interface Memos {
-  /** Place of a new one, with so many slots: a power of two. */
-  add(slots: number, asking: Asking, make: MakeAnswer): number;
+  /** Returns the address of a new memo. The number of slots must be a power of two. */
+  add(slots: number, inputs: MemoInputs, make: MakeAnswer): number;
+  /** Computes the answer for the current record. */
   answerTo(memo: number): number;
-  /** All that is remembered. */
-  forget(): void;
+  /** Drops all answers. */
+  clear(): void;
 }
 
-const rememberedMax = 248;
+const keyBytesMax = 248;
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** `spansOf`: where the spans of values stand, start and end of each. */
+/** `spansOf` are the addresses of the spans of values: start and end of each. */
 export function createMemos(
-  machine: PlainMachine,
-  room: MemoryRoom,
-  spansOf: Readonly<Record<Asking['of'], number>>,
+  module: ConvertModule,
+  arena: Arena,
+  spansOf: Readonly<Record<MemoInputs['of'], number>>,
 ): Memos {
-  const makers: { readonly asking: Asking; readonly make: MakeAnswer }[] = [];
+  const memos: { readonly inputs: MemoInputs; readonly make: MakeAnswer }[] = [];
   const lengths: { readonly from: number; readonly slots: number }[] = [];
-  const valueOf = (of: Asking['of'], number: number): unknown => {
+  const valueOf = (of: MemoInputs['of'], number: number): unknown => {
     if (number < 0) return undefined;
-    const { words, bytes } = machine;
-    const span = spansOf[of] / 4 + number * 2;
+    const { words, bytes } = module;
+    const span = spansOf[of] / wordBytes + number * 2;
     const from = words[span] as number;
     return from === 0 ? undefined : valueAt(bytes, from, words[span + 1] as number);
   };
   return {
-    add: (slots, asking, make) => {
-      const { of, numbers } = asking;
-      const keys = room.take(slots * rememberedMax);
-      const length = room.takeZeros(slots);
+    add: (slots, inputs, make) => {
+      const { of, numbers } = inputs;
+      const keys = arena.allocate(slots * keyBytesMax);
+      const length = arena.allocateZeros(slots);
       lengths.push({ from: length, slots });
-      const places = [keys, length, room.take(slots * 4)];
-      makers.push({ asking, make });
-      const isOfProperties = Number(of === 'properties');
-      const given = [makers.length - 1, isOfProperties, room.putWords(numbers), numbers.length, slots - 1];
-      return room.putWords([...given, ...places]);
+      const columns = [keys, length, arena.allocate(slots * wordBytes)];
+      memos.push({ inputs, make });
+      const head = [memos.length - 1, Number(of === 'properties'), arena.putWords(numbers), numbers.length, slots - 1];
+      return arena.putWords([...head, ...columns]);
     },
     answerTo: (memo) => {
-      const { asking, make } = makers[memo] as (typeof makers)[number];
-      return make(asking.numbers.map((number) => valueOf(asking.of, number)));
+      const { inputs, make } = memos[memo] as (typeof memos)[number];
+      return make(inputs.numbers.map((number) => valueOf(inputs.of, number)));
     },
-    forget: () => {
-      for (const { from, slots } of lengths) machine.bytes.fill(0, from, from + slots);
+    clear: () => {
+      for (const { from, slots } of lengths) module.bytes.fill(0, from, from + slots);
     },
   };
 }
 
-/** Of valid JSON. */
+/** Parses valid JSON. */
 function valueAt(json: Buffer, from: number, to: number): unknown {
-  const isPlain = json[from] === quote && !json.subarray(from, to).includes(backslash);
-  return isPlain ? json.toString('utf8', from + 1, to - 1) : parseExactValues(json.toString('utf8', from, to));
+  const isPlainText = json[from] === quote && !json.subarray(from, to).includes(backslash);
+  return isPlainText ? json.toString('utf8', from + 1, to - 1) : parseExactValues(json.toString('utf8', from, to));
 }

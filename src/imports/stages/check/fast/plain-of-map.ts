@@ -11,10 +11,10 @@ import type {
 import { setMember, type Properties } from '../../../formats/read-values.ts';
 import type { Derived, IdPart, PersonStep, RecordMap, Source, Step } from '../../../formats/record-map.ts';
 
-/** What a map says of usual records, in the terms of the machine; undefined: it takes none. */
+/** Translates a map to the declaration of the converter; `undefined` if the converter handles none of its records. */
 export function plainOf(map: RecordMap): PlainTable | undefined {
   const { usual, source, isNormalised, person = [] } = map;
-  if (usual === undefined || map.finish !== undefined || isBeyondMachine(map)) return undefined;
+  if (usual === undefined || map.finish !== undefined || isUnsupported(map)) return undefined;
   return {
     source,
     event: map.event.from,
@@ -24,16 +24,16 @@ export function plainOf(map: RecordMap): PlainTable | undefined {
     uuid: plainUuid(map),
     properties: [...guards(map), ...map.properties.flatMap((step) => plainStep(step, map))],
     person: person.flatMap((step) => plainPersonStep(step, map)),
-    ...(usual.ignores && { silent: usual.ignores }),
+    ...(usual.ignores && { ignores: usual.ignores }),
     ...(usual.texts && { texts: new Set(usual.texts) }),
     ...(usual.lacks && { unusual: usual.lacks }),
-    ...(isNormalised && { isSettled: isNormalised }),
+    ...(isNormalised && { isNormalised: isNormalised }),
     identify: map.links,
   };
 }
 
-/** Whether a step says what the machine has no word for. */
-function isBeyondMachine({ properties, person = [] }: RecordMap): boolean {
+/** Whether the converter cannot express a step. */
+function isUnsupported({ properties, person = [] }: RecordMap): boolean {
   return [...properties, ...person].some((step) => {
     if (typeof step !== 'object') return false;
     if ('renames' in step) return step.renames.size > 0;
@@ -41,8 +41,8 @@ function isBeyondMachine({ properties, person = [] }: RecordMap): boolean {
   });
 }
 
-/** Asks a function of the map by the values of the members that it reads. */
-function asking<Answer>(
+/** Calls a function of the map with the values of the members that it reads. */
+function onValues<Answer>(
   { usual }: RecordMap,
   from: readonly string[],
   read: (record: Properties) => Answer,
@@ -53,7 +53,7 @@ function asking<Answer>(
 
 function plainTime(map: RecordMap): PlainTable['time'] {
   const { form, from, read } = map.time;
-  return form === undefined ? { from, read: asking(map, from, read) } : { ...form, numbers: form.numbers };
+  return form === undefined ? { from, read: onValues(map, from, read) } : { ...form, numbers: form.numbers };
 }
 
 function eventNamer(map: RecordMap): PlainTable['eventName'] {
@@ -64,14 +64,14 @@ function eventNamer(map: RecordMap): PlainTable['eventName'] {
     const name = read(record);
     if (typeof name !== 'string' || verbs?.names.has(name) === true) return undefined;
     const given = named(name, record);
-    // By its first member an event is called that is skipped.
+    // A skipped event is counted under its first member.
     return given === null && name !== values[0] ? undefined : given;
   };
 }
 
 function identityReader(map: RecordMap): PlainTable['ids']['read'] {
   const { ids } = map;
-  return asking(map, ids.from, (record) => {
+  return onValues(map, ids.from, (record) => {
     const identity = ids.read(record);
     if ('kind' in identity || identity.isPlaceholderId === true || identity.distinctId === undefined) return undefined;
     const { distinctId, user, device, isUnlinked } = identity;
@@ -108,13 +108,13 @@ function plainUuid(map: RecordMap): PlainUuid {
 
 function plainParts(part: IdPart, map: RecordMap): readonly PlainIdPart[] {
   if (part === 'time') return [part];
-  if (part === 'name') return [{ from: map.event.from, make: asking(map, map.event.from, textOr(map.event.read)) }];
+  if (part === 'name') return [{ from: map.event.from, make: onValues(map, map.event.from, textOr(map.event.read)) }];
   if (part === 'distinct_id') {
     const read = identityReader(map);
     return [{ from: map.ids.from, make: (values) => read(values)?.distinctId }];
   }
   if (!('read' in part)) return [part];
-  if (part.pieces === undefined) return [{ from: part.from, make: asking(map, part.from, part.read) }];
+  if (part.pieces === undefined) return [{ from: part.from, make: onValues(map, part.from, part.read) }];
   return part.pieces.map((piece) => ('path' in piece ? { ...piece, isNeeded: true } : piece));
 }
 
@@ -125,7 +125,7 @@ function textOr(read: (record: Properties) => unknown): (record: Properties) => 
   };
 }
 
-/** Records for which a hook has something to do are unusual. */
+/** Makes records unusual to which a hook applies. */
 function guards(map: RecordMap): readonly PlainDerived[] {
   const { order, additional } = map;
   const checks = order.flatMap((check) =>
@@ -135,7 +135,7 @@ function guards(map: RecordMap): readonly PlainDerived[] {
 }
 
 function guard(map: RecordMap, from: readonly string[], isUsual: (record: Properties) => boolean): PlainDerived {
-  return { of: 'members', from, make: asking(map, from, (record) => (isUsual(record) ? {} : undefined)) };
+  return { of: 'members', from, make: onValues(map, from, (record) => (isUsual(record) ? {} : undefined)) };
 }
 
 function plainStep(step: Step, map: RecordMap): readonly PlainStep[] {
@@ -191,12 +191,12 @@ function plainDerived({ of, from, add, isVaried, isUsual }: Derived, map: Record
   return {
     of,
     from,
-    make: of === 'members' ? asking(map, from, make) : flat(from, make),
+    make: of === 'members' ? onValues(map, from, make) : flat(from, make),
     ...(isVaried && { isVaried }),
   };
 }
 
-/** Names of properties are no paths. */
+/** Property names are not paths. */
 function flat<Answer>(
   names: readonly string[],
   make: (found: Properties) => Answer,
@@ -205,14 +205,14 @@ function flat<Answer>(
     make(Object.fromEntries(names.flatMap((name, at) => (values[at] === undefined ? [] : [[name, values[at]]]))));
 }
 
-/** Keys with white space around them are counted. */
+/** The reader counts group keys with surrounding white space. */
 function areGroupsTrimmed(groups: unknown): boolean {
   return !isObject(groups) || Object.values(groups).every((key) => typeof key !== 'string' || key.trim() === key);
 }
 
 /**
- * A record of some members alone, by their paths and values: what a function of a map reads instead of the whole record. A member within
- * another one of them is there already. `nothing`: texts that stand for no value where a member of the record itself is one.
+ * Builds a record that contains only some members, for the functions of a map. Members inside another listed member are not added again.
+ * `nothing` are texts that represent a missing value of a member of the record itself.
  */
 function recordOf(
   paths: readonly string[],

@@ -4,56 +4,53 @@ import type { IdCounter } from '../../../formats/occurrences.ts';
 import type { Zone } from '../../../formats/times.ts';
 
 /**
- * What the map of a format says of usual records, in the terms of the machine, to which `plain-of-map.ts` brings it: each step asks by
- * the values of members, and undefined leaves a record to the other executor. Members are named by paths: `event` is a member of the
- * record, `properties.time` one of an object in it.
+ * Declares how the converter handles the usual records of a map; `plain-of-map.ts` derives it. Functions take the values of members, and
+ * `undefined` as their result leaves the record to the reader. Members are named by paths: `event`, `properties.time`.
  */
 export interface PlainTable {
-  /** What events say in `$import_source`; undefined: they do not say it. */
+  /** Value of `$import_source`; `undefined` omits it. */
   readonly source: string | undefined;
-  /** Paths of what names the event; the first is what it is called in the source. */
+  /** Paths of the members that name the event; the first is its name in the source. */
   readonly event: readonly string[];
-  /** Of their values. Null: the event is left out, which makes no difference to anything else. Undefined: odd. */
+  /** Returns the name; null if the event is skipped. */
   readonly eventName: (values: readonly unknown[]) => string | null | undefined;
   readonly time: PlainTime;
   readonly ids: PlainIds;
   readonly uuid: PlainUuid;
-  /** What becomes of the other members, in the order in which it stands in the properties. A property that comes twice is odd. */
+  /** Steps in the order of the properties. A property that is written twice makes the record unusual. */
   readonly properties: readonly PlainStep[];
-  /** What says something of the person. A later one takes the place of what an earlier one says. */
+  /** Steps that write person properties; later ones replace earlier ones. */
   readonly person?: readonly PersonStep[];
-  /** Members of the record that become nothing. Others of which the table does not speak are odd; `all`: none is. */
-  readonly silent?: ReadonlySet<string> | 'all';
-  /** Paths of objects that may also be a text of JSON, or an empty one. */
+  /** Members that are dropped. Any other unknown member makes a record unusual, unless this is `all`. */
+  readonly ignores?: ReadonlySet<string> | 'all';
+  /** Paths of objects that may also be JSON text or empty text. */
   readonly texts?: ReadonlySet<string>;
-  /** Members of the record that are odd, though an object takes all of them. */
+  /** Members that make a record unusual, even where a bag would accept them. */
   readonly unusual?: ReadonlySet<string>;
-  /** Devices, countries and pages stay as they are: normaliseProperties is not for this format. */
-  readonly isSettled?: true;
-  /** The writer's: what was said once is said by nobody again. Undefined: devices are not linked. */
+  /** Skips normaliseProperties. */
+  readonly isNormalised?: true;
+  /** Links a device to its user; `undefined` never links. */
   readonly identify: ((user: string, device: string, timestamp: string) => readonly WireEvent[]) | undefined;
 }
 
-/**
- * Texts are ISO 8601; numbers count seconds, milliseconds or microseconds, by their size. Anything else is odd.
- */
+/** Texts are ISO 8601; numbers count seconds, milliseconds or microseconds, by their size. */
 export type PlainTime = PlainTimeForm | PlainTimeRule;
 
 export interface PlainTimeForm {
   readonly path: string;
-  /** Of texts that do not say theirs. */
+  /** Zone of texts without one. */
   readonly zone: Zone;
-  /** Of numbers; undefined: they are odd. */
+  /** Zone of numbers; without it, numbers are not times. */
   readonly numbers: Zone | undefined;
-  /** What numbers count, and texts of digits, too; all other texts are odd. */
+  /** Unit of numbers and digit texts; other texts are then not times. */
   readonly unit?: PlainUnit;
-  /** Texts of digits are numbers. */
+  /** Reads digit texts as numbers. */
   readonly areDigits?: true;
-  /** Texts stay as they are: what would be written otherwise is odd. */
+  /** Keeps texts unchanged. */
   readonly isKept?: true;
 }
 
-/** A time that follows from some members: ISO 8601 in UTC. The same values have the same answer; undefined: odd. */
+/** A time that follows from some members: ISO 8601 in UTC. */
 export interface PlainTimeRule {
   readonly from: readonly string[];
   readonly read: (values: readonly unknown[]) => string | undefined;
@@ -61,46 +58,44 @@ export interface PlainTimeRule {
 
 export type PlainUnit = 's' | 'ms' | 'us';
 
-/** Whom an event belongs to. `values` are those of the members, undefined where there is none; the same ones have the same answer. */
+/** The person of an event. */
 export interface PlainIds {
   readonly paths: readonly string[];
-  /** Undefined: odd. */
   readonly read: (values: readonly unknown[]) => PlainIdentity | undefined;
 }
 
 export interface PlainIdentity {
   readonly distinctId: string;
-  /** To be linked; undefined: nothing is. */
+  /** Ids to link. */
   readonly link: { readonly user: string; readonly device: string } | undefined;
-  /** Properties that follow from the ids; they stand where the table says `ids`. */
+  /** Properties that follow from the ids, written by the step `ids`. */
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** A record without it is odd. */
 export type PlainUuid =
-  /** The UUID itself. */
+  /** The UUID at the path. */
   | { readonly path: string; readonly is: 'uuid' }
-  /** A text that is not blank, of which a UUID of version 5 is made in this namespace. */
+  /** A UUIDv5 of a text that is not blank. */
   | {
       readonly path: string;
       readonly is: 'name';
       readonly namespace: Uint8Array;
-      /** The same text again has a UUID of its own, of the text and its number; undefined: it has the same UUID. */
+      /** Gives a repeated text its own UUID; by default it has the same UUID. */
       readonly occurrences?: IdCounter;
-      /** Of records that have no such text; left out: they are odd. */
+      /** For records without such a text; by default they are unusual. */
       readonly otherwise?: PlainContentUuid;
     }
   | PlainContentUuid
-  /** The same of a text that is put together from these parts, in this order. */
+  /** A UUIDv5 of the text that these parts form, in order. */
   | {
       readonly is: 'parts';
       readonly namespace: Uint8Array;
       readonly parts: readonly PlainIdPart[];
-      /** So many parts, the first ones, may be a UUID together, which is then that of the event; left out: none. */
+      /** Number of first parts that may together be a UUID, which is then that of the event. */
       readonly mayBeUuid?: number;
     };
 
-/** Made of the record itself, as canonicalJson writes it; the same record again has one of its own. */
+/** Derived from the canonical JSON of the record; an identical record gets its own UUID. */
 export interface PlainContentUuid {
   readonly is: 'content';
   readonly namespace: Uint8Array;
@@ -108,56 +103,56 @@ export interface PlainContentUuid {
 }
 
 /**
- * A text as it stands here; the id at a path, a text that is not blank, a whole number, or nothing; what follows from some members, where
- * undefined is odd; or the time of the event.
+ * A constant; a text derived from some members; the time of the event; or the id at a path: a text that is not blank, a whole number, or
+ * nothing.
  */
 export type PlainIdPart =
   | { readonly text: string }
   | { readonly from: readonly string[]; readonly make: (values: readonly unknown[]) => string | undefined }
   | 'time'
-  /** `isNeeded`: a record without it is odd. */
+  /** `isNeeded` makes a record without it unusual. */
   | { readonly path: string; readonly isNeeded?: true };
 
-/** `ids`, `person` and `$set` stand for the properties of PlainIdentity, for what addPersonOfEvent adds, and for `person` alone. */
+/** `ids` writes the properties of PlainIdentity, `person` person properties of the event and the table, `$set` only the latter. */
 export type PlainStep = PlainList | PlainDerived | 'ids' | 'person' | '$set';
 
-/** What becomes properties one after the other. */
+/** Sources whose values become properties one by one. */
 export type PlainList = PlainBag | PlainMembers | PlainPairs;
 
 /** An object whose members become properties. */
 export interface PlainBag {
-  /** Of the object; empty: the record itself. */
+  /** Path of the object; empty for the record itself. */
   readonly bag: string;
-  /** Property of each member; null: none. Others keep their names. */
+  /** Property name of each member; null drops it. Others keep their names. */
   readonly names: Names;
-  /** Values that become nothing. */
+  /** Values that are dropped. */
   readonly nothing?: readonly unknown[];
-  /** The object may also be a text of JSON. */
+  /** The object may also be JSON text. */
   readonly mayBeText?: true;
-  /** A record without the object is odd. */
+  /** Makes a record without the object unusual. */
   readonly isNeeded?: true;
-  /** Its members take the place of what stands before it under the same names. */
+  /** Its members override earlier ones with the same names. */
   readonly wins?: true;
-  /** Of the record: paths of objects that are taken apart where they stand, `geo.city` as `geo_city`; other objects are odd. */
+  /** Paths of objects that are flattened, `geo.city` to `geo_city`; other objects make the record unusual. */
   readonly apart?: readonly string[];
-  /** Objects stand whole, also those of which members are looked at. */
+  /** Keeps objects whole, even if some of their members are read. */
   readonly keepsObjects?: true;
 }
 
-/** A list of pairs `{"key": "plan", "value": {"string_value": "pro"}}`, as BigQuery has them, each a property. */
+/** A list of pairs `{"key": "plan", "value": {"string_value": "pro"}}`, as in BigQuery; each becomes a property. */
 export interface PlainPairs {
   /** Path of the list. */
   readonly pairs: string;
-  /** Property of each key; null: none. Others keep their names. */
+  /** Property name of each key; null drops it. Others keep their names. */
   readonly names: Names;
   readonly nothing?: readonly unknown[];
-  /** A record without the list is odd. */
+  /** Makes a record without the list unusual. */
   readonly isNeeded?: true;
 }
 
 export type PersonStep = (PlainList | PlainDerived) & {
   readonly into: '$set' | '$set_once';
-  /** Which properties of an object are for this one; left out: all that no other one before it has taken. */
+  /** Selects the properties of an object; by default all that no earlier step selects. */
   readonly takes?: (name: string) => boolean;
 };
 
@@ -166,20 +161,19 @@ export interface PlainMembers {
   /** Property ← path. */
   readonly members: Readonly<Record<string, string>>;
   readonly nothing?: readonly unknown[];
-  /** Other values are odd, and so are texts that may be blank. */
+  /** Values other than texts, and texts that may be blank, make a record unusual. */
   readonly areTexts?: true;
-  /** A record that lacks one is odd. */
+  /** A missing member makes a record unusual. */
   readonly areNeeded?: true;
-  /** Only of records in which the member at this path has this value; it names the event. */
+  /** Applies only to records whose member at this path, which names the event, has this value. */
   readonly only?: { readonly path: string; readonly is: string };
 }
 
 export interface PlainDerived {
-  /** Paths of members; or names of properties, as the objects have given them. */
+  /** Whether `from` contains paths of members or names of properties. */
   readonly of: 'members' | 'properties';
   readonly from: readonly string[];
-  /** The same values have the same answer; undefined: odd. */
   readonly make: (values: readonly unknown[]) => Readonly<Record<string, unknown>> | undefined;
-  /** Many different values are to be expected. */
+  /** Many different values are expected. */
   readonly isVaried?: true;
 }

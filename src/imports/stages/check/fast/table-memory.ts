@@ -1,12 +1,12 @@
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
-import type { PersonStep, PlainDerived, PlainIdPart, PlainUuid } from './plain-table.ts';
+import type { PersonStep, PlainDerived, PlainIdPart, PlainTable, PlainUuid } from './plain-table.ts';
 import { normalisedTexts } from '../../../formats/normalise-properties.ts';
 import { utc, type Zone } from '../../../formats/times.ts';
 import {
   derivedAnswer,
   identityAnswer,
   nameAnswer,
-  settledAnswer,
+  normalisedAnswer,
   textAnswer,
   trimmedAnswer,
   type AnswerDeps,
@@ -18,80 +18,93 @@ import {
   isListed,
   urlProperties,
   type CompiledList,
+  type CompiledTable,
 } from './compiled-table.ts';
-import type { PlainMachine, Variable } from './machine.ts';
-import type { MemoryRoom } from './memory-room.ts';
-import { createMemos, type Memos } from './memos.ts';
-import { nameNumbersMax } from './name-numbers.ts';
-import { membersAsked, wordBytes, placeOf, type Writing } from './writing.ts';
-import { isUnusualKey, unusualKey, type KeyMeaning, type MeaningOf } from './key-meaning.ts';
+import type { ConvertModule, Variable } from './convert-module.ts';
+import { pieceWords, wordBytes, type Arena } from './arena.ts';
+import { createMemos, type MemoInputs, type Memos } from './memos.ts';
+import { isUnusualKey, nameNumbersMax, unusualKey, type KeyMeaning, type MeaningOf } from './key-meaning.ts';
 
-/** The table of a format in the machine's memory, as assembly/convert.ts and what it imports describe it. */
+/** The table of a format in the memory of the module, in the layout of assembly/convert.ts and its imports. */
 export interface TableMemory {
-  readonly keys: Pick<KeyMemory, 'meaningOfKey' | 'unusualEntry' | 'heard'>;
+  readonly keys: Pick<KeyMemory, 'meaningOfKey' | 'unusualEntry'>;
   readonly memos: Pick<Memos, 'answerTo'>;
-  /** By the number that the machine means them by. */
+  /** Zones by their number in the module. */
   readonly zones: readonly Zone[];
-  /** Everything that was made of records. */
-  forget(): void;
+  /** Drops everything that was derived from records. */
+  clear(): void;
+}
+
+interface Layout {
+  readonly module: ConvertModule;
+  /** For data that lives as long as the table. */
+  readonly arena: Arena;
+  readonly table: PlainTable;
+  readonly compiled: CompiledTable;
+  readonly answers: AnswerDeps;
+  readonly memos: Memos;
+}
+
+function inputsOf({ memberOf }: CompiledTable, paths: readonly string[]): MemoInputs {
+  return { of: 'members', numbers: paths.map(memberOf) };
 }
 
 const itemsMax = 1024;
 const identityMemos = 1 << 15;
 const variedMemos = 8192;
 const fewMemos = 256;
-/** As in assembly/convert/properties.ts. */
+/** Kinds of `Step` in assembly/convert/properties.ts. */
 const stepKinds = { list: 0, derived: 1, ids: 2, person: 3, $set: 4 } as const;
 
-export function writeTable(machine: PlainMachine, room: MemoryRoom, answers: AnswerDeps): TableMemory {
+export function writeTable(module: ConvertModule, arena: Arena, answers: AnswerDeps): TableMemory {
   const { table, compiled } = answers;
-  const members = room.takeZeros(compiled.members * 2 * wordBytes);
-  const properties = room.takeZeros(compiled.properties * 2 * wordBytes);
-  const memos = createMemos(machine, room, { members, properties });
-  const writing = { machine, room, table, compiled, answers, memos };
-  machine.set({ members, memberCount: compiled.members, properties, propertyCount: compiled.properties });
-  const keys = writeKeys(writing);
-  writeLists(writing);
-  writeSteps(writing);
-  writeChecks(writing);
-  writeUuid(writing, table.uuid);
-  const zones = writeTime(writing);
-  machine.set({
-    names: memos.add(fewMemos, membersAsked(compiled, table.event), nameAnswer(answers)),
-    identities: memos.add(identityMemos, membersAsked(compiled, table.ids.paths), identityAnswer(answers)),
+  const members = arena.allocateZeros(compiled.members * 2 * wordBytes);
+  const properties = arena.allocateZeros(compiled.properties * 2 * wordBytes);
+  const memos = createMemos(module, arena, { members, properties });
+  const layout = { module, arena, table, compiled, answers, memos };
+  module.set({ members, memberCount: compiled.members, properties, propertyCount: compiled.properties });
+  const keys = writeKeys(layout);
+  writeLists(layout);
+  writeSteps(layout);
+  writeChecks(layout);
+  writeUuid(layout, table.uuid);
+  const zones = writeTime(layout);
+  module.set({
+    names: memos.add(fewMemos, inputsOf(compiled, table.event), nameAnswer(answers)),
+    identities: memos.add(identityMemos, inputsOf(compiled, table.ids.paths), identityAnswer(answers)),
   });
   return {
     keys,
     memos,
     zones,
-    forget: () => {
-      memos.forget();
-      keys.forget();
-      answers.room.clear();
+    clear: () => {
+      memos.clear();
+      keys.clear();
+      answers.arena.clear();
       answers.names.length = 0;
       answers.identities.length = 0;
     },
   };
 }
 
-function writeLists(writing: Writing): void {
-  const { machine, room, compiled } = writing;
-  const words = compiled.lists.flatMap((list) => listWords(writing, list));
-  machine.set({
-    lists: room.putWords(words),
+function writeLists(layout: Layout): void {
+  const { module, arena, compiled } = layout;
+  const words = compiled.lists.flatMap((list) => listWords(layout, list));
+  module.set({
+    lists: arena.putWords(words),
     listCount: compiled.lists.length,
-    namesHad: room.takeZeros(nameNumbersMax * wordBytes),
-    namePlaces: room.take(nameNumbersMax * wordBytes),
+    namesSeen: arena.allocateZeros(nameNumbersMax * wordBytes),
+    namePlaces: arena.allocate(nameNumbersMax * wordBytes),
   });
 }
 
-/** As `List` in assembly/convert/items.ts. */
-function listWords(writing: Writing, { wins, areTexts, areNeeded, only, fields = [] }: CompiledList): number[] {
-  const { room } = writing;
-  const columns = Array.from({ length: 5 }, () => room.take(itemsMax * wordBytes));
-  const { from, bytes } = room.putBytes(only?.is ?? Buffer.alloc(0));
-  const entries = fields.map((meaning) => putEntry(writing, room, meaning, Buffer.alloc(0)));
-  const spans = room.takeZeros(fields.length * 2 * wordBytes);
+/** Returns a `List` of assembly/convert/items.ts. */
+function listWords(layout: Layout, { wins, areTexts, areNeeded, only, fields = [] }: CompiledList): number[] {
+  const { arena } = layout;
+  const columns = Array.from({ length: 5 }, () => arena.allocate(itemsMax * wordBytes));
+  const { from, bytes } = arena.putBytes(only?.is ?? Buffer.alloc(0));
+  const entries = fields.map((meaning) => putEntry(layout, arena, meaning, Buffer.alloc(0)));
+  const spans = arena.allocateZeros(fields.length * 2 * wordBytes);
   return [
     0,
     ...columns,
@@ -101,39 +114,39 @@ function listWords(writing: Writing, { wins, areTexts, areNeeded, only, fields =
     only?.member ?? -1,
     from,
     bytes,
-    room.putWords(entries),
+    arena.putWords(entries),
     fields.length,
     spans,
   ];
 }
 
-function writeSteps(writing: Writing): void {
-  const { machine, room, table } = writing;
+function writeSteps(layout: Layout): void {
+  const { module, arena, table } = layout;
   let lists = 0;
   const words = table.properties.flatMap((step) => {
     if (typeof step === 'string') return stepWords(stepKinds[step]);
     if (isListed(step)) return stepWords(stepKinds.list, lists++);
-    return stepWords(stepKinds.derived, -1, derivedMemo(writing, step));
+    return stepWords(stepKinds.derived, -1, derivedMemo(layout, step));
   });
   const source = table.source === undefined ? '' : `"$import_source":${JSON.stringify(table.source)},`;
-  const { from, bytes } = room.putText(source);
-  machine.set({
-    steps: room.putWords(words),
+  const { from, bytes } = arena.putText(source);
+  module.set({
+    steps: arena.putWords(words),
     stepCount: table.properties.length,
     source: from,
     sourceBytes: bytes,
-    groups: room.putWords(groupWords(writing)),
+    groups: arena.putWords(groupWords(layout)),
     addsPerson: Number(table.properties.includes('person')),
   });
 }
 
-/** As `Step` in assembly/convert/properties.ts. */
+/** Returns a `Step` of assembly/convert/properties.ts. */
 function stepWords(kind: number, list = -1, memo = 0): number[] {
   return [kind, list, memo, 0];
 }
 
 function derivedMemo(
-  { compiled, memos, answers }: Writing,
+  { compiled, memos, answers }: Layout,
   step: PlainDerived & Partial<Pick<PersonStep, 'into'>>,
 ): number {
   const numbers = step.from.map(step.of === 'members' ? compiled.memberOf : compiled.propertyOf);
@@ -141,44 +154,44 @@ function derivedMemo(
   return memos.add(step.isVaried === true ? variedMemos : fewMemos, { of: step.of, numbers }, make);
 }
 
-/** As `Group` there: `$set`, then `$set_once`. */
-function groupWords(writing: Writing): number[] {
-  const { room, table, compiled } = writing;
+/** Returns two `Group`s: `$set`, then `$set_once`. */
+function groupWords(layout: Layout): number[] {
+  const { arena, table, compiled } = layout;
   const { person = [] } = table;
   let list = compiled.lists.length - person.filter(isListed).length;
   const parts = person.map((step) => ({
     into: step.into,
     words: isListed(step)
       ? stepWords(stepKinds.list, list++)
-      : stepWords(stepKinds.derived, -1, derivedMemo(writing, step)),
+      : stepWords(stepKinds.derived, -1, derivedMemo(layout, step)),
   }));
   return (['$set', '$set_once'] as const).flatMap((target) => {
-    const key = room.putText(`"${target}":{`);
+    const key = arena.putText(`"${target}":{`);
     const own = parts.filter(({ into }) => into === target);
     const standard = (target === '$set' ? currentProperties : initialProperties).flatMap((name) => {
-      const key = room.putText(`${JSON.stringify(name)}:`);
+      const key = arena.putText(`${JSON.stringify(name)}:`);
       return [compiled.propertyOf(name), compiled.names.numberOf(target, name), key.from, key.bytes];
     });
-    const ofParts = room.putWords(own.flatMap(({ words }) => words));
-    return [key.from, key.bytes, ofParts, own.length, room.putWords(standard), standard.length / 4, 0, 0, 0];
+    const ofParts = arena.putWords(own.flatMap(({ words }) => words));
+    return [key.from, key.bytes, ofParts, own.length, arena.putWords(standard), standard.length / 4, 0, 0, 0];
   });
 }
 
-function writeChecks(writing: Writing): void {
-  const { machine, room, compiled, memos, answers } = writing;
+function writeChecks(layout: Layout): void {
+  const { module, arena, compiled, memos, answers } = layout;
   const { propertyOf } = compiled;
-  const texts = [...normalisedTexts].flatMap(([name, settled]) => {
+  const texts = [...normalisedTexts].flatMap(([name, normalise]) => {
     const property = propertyOf(name);
-    const asking = { of: 'properties', numbers: [property] } as const;
-    return [property, memos.add(fewMemos, asking, settledAnswer(answers, settled))];
+    const inputs = { of: 'properties', numbers: [property] } as const;
+    return [property, memos.add(fewMemos, inputs, normalisedAnswer(answers, normalise))];
   });
   const groups = propertyOf(checkedProperties.groups);
-  machine.set({
-    settled: room.putWords(texts),
-    settledCount: texts.length / 2,
-    isSettled: Number(compiled.isSettled),
-    settledPieces: room.takeZeros(compiled.properties * wordBytes),
-    values: room.takeZeros(compiled.properties * 2 * wordBytes),
+  module.set({
+    normalisedTexts: arena.putWords(texts),
+    normalisedCount: texts.length / 2,
+    isNormalised: Number(compiled.isNormalised),
+    normalisedPieces: arena.allocateZeros(compiled.properties * wordBytes),
+    values: arena.allocateZeros(compiled.properties * 2 * wordBytes),
     urlProperty: propertyOf(urlProperties.url),
     hostProperty: propertyOf(urlProperties.host),
     pathProperty: propertyOf(urlProperties.path),
@@ -191,12 +204,12 @@ function writeChecks(writing: Writing): void {
   });
 }
 
-/** Gives the zones that are meant by number: 0 is UTC. */
-function writeTime({ machine, compiled, memos, answers, table: { time } }: Writing): readonly Zone[] {
+/** Returns the zones by number; 0 is UTC. */
+function writeTime({ module, compiled, memos, answers, table: { time } }: Layout): readonly Zone[] {
   const zones = [utc];
   if ('read' in time) {
-    const timeMemo = memos.add(fewMemos, membersAsked(compiled, time.from), textAnswer(answers, time.read));
-    machine.set({ timeMemo });
+    const timeMemo = memos.add(fewMemos, inputsOf(compiled, time.from), textAnswer(answers, time.read));
+    module.set({ timeMemo });
     return zones;
   }
   const numberOf = (zone: Zone): number => {
@@ -204,7 +217,7 @@ function writeTime({ machine, compiled, memos, answers, table: { time } }: Writi
     return zones.indexOf(zone);
   };
   const units = { s: 1, ms: 2, us: 3 } as const;
-  machine.set({
+  module.set({
     timeMemo: 0,
     timeMember: compiled.memberOf(time.path),
     textZone: numberOf(time.zone),
@@ -216,117 +229,112 @@ function writeTime({ machine, compiled, memos, answers, table: { time } }: Writi
   return zones;
 }
 
-/** As in assembly/convert/uuids.ts. */
+/** Kinds of UUIDs in assembly/convert/uuids.ts. */
 const uuidKinds = { uuid: 0, name: 1, content: 2, parts: 3, nameOrContent: 4 } as const;
 const partMemos = 1024;
 
-/** What the UUIDs of records are made of, in the machine's memory. */
-function writeUuid(writing: Writing, uuid: PlainUuid): void {
-  const { machine, compiled } = writing;
-  if (uuid.is === 'content') return machine.set({ uuidKind: uuidKinds.content, ...contentSpace(writing, uuid) });
-  if (uuid.is === 'parts') return writeParts(writing, uuid);
+function writeUuid(layout: Layout, uuid: PlainUuid): void {
+  const { module, compiled } = layout;
+  if (uuid.is === 'content') return module.set({ uuidKind: uuidKinds.content, ...contentSpace(layout, uuid) });
+  if (uuid.is === 'parts') return writeParts(layout, uuid);
   const uuidMember = compiled.memberOf(uuid.path);
-  if (uuid.is === 'uuid') return machine.set({ uuidKind: uuidKinds.uuid, uuidMember });
+  if (uuid.is === 'uuid') return module.set({ uuidKind: uuidKinds.uuid, uuidMember });
   const { namespace, occurrences, otherwise } = uuid;
-  machine.set({
+  module.set({
     uuidKind: otherwise === undefined ? uuidKinds.name : uuidKinds.nameOrContent,
     uuidMember,
-    ...nameSpace(writing, namespace),
-    ...(otherwise && contentSpace(writing, otherwise)),
+    ...nameSpace(layout, namespace),
+    ...(otherwise && contentSpace(layout, otherwise)),
     countsNames: Number(occurrences !== undefined),
   });
 }
 
 type Variables = Partial<Record<Variable, number>>;
 
-function nameSpace({ room }: Writing, namespace: Uint8Array): Variables {
-  const { from, bytes } = room.putBytes(namespace);
+function nameSpace({ arena }: Layout, namespace: Uint8Array): Variables {
+  const { from, bytes } = arena.putBytes(namespace);
   return { nameSpace: from, nameSpaceBytes: bytes };
 }
 
-function contentSpace({ room }: Writing, { namespace }: { readonly namespace: Uint8Array }): Variables {
-  const { from, bytes } = room.putBytes(namespace);
+function contentSpace({ arena }: Layout, { namespace }: { readonly namespace: Uint8Array }): Variables {
+  const { from, bytes } = arena.putBytes(namespace);
   return { contentSpace: from, contentSpaceBytes: bytes };
 }
 
-function writeParts(writing: Writing, { namespace, parts, mayBeUuid = 0 }: Extract<PlainUuid, { is: 'parts' }>): void {
-  const { machine, room } = writing;
-  machine.set({
+function writeParts(layout: Layout, { namespace, parts, mayBeUuid = 0 }: Extract<PlainUuid, { is: 'parts' }>): void {
+  const { module, arena } = layout;
+  module.set({
     uuidKind: uuidKinds.parts,
     uuidPartCount: parts.length,
     uuidPartsGiven: mayBeUuid,
-    ...nameSpace(writing, namespace),
-    uuidParts: room.putWords(parts.flatMap((part) => partWords(writing, part))),
+    ...nameSpace(layout, namespace),
+    uuidParts: arena.putWords(parts.flatMap((part) => partWords(layout, part))),
   });
 }
 
-/** As `Part` in assembly/convert/uuids.ts. */
-function partWords({ room, compiled, memos, answers }: Writing, part: PlainIdPart): number[] {
+/** Returns a `Part` of assembly/convert/uuids.ts. */
+function partWords({ arena, compiled, memos, answers }: Layout, part: PlainIdPart): number[] {
   if (part === 'time') return [0, 0, 0];
-  if ('text' in part) return [1, ...placeOf(room.putText(part.text))];
+  if ('text' in part) return [1, ...pieceWords(arena.putText(part.text))];
   if ('path' in part) return [2, compiled.memberOf(part.path), Number(part.isNeeded === true)];
-  return [3, memos.add(partMemos, membersAsked(compiled, part.from), textAnswer(answers, part.make)), 0];
+  return [3, memos.add(partMemos, inputsOf(compiled, part.from), textAnswer(answers, part.make)), 0];
 }
 
-/** What keys mean, in the machine's memory, as assembly/convert/entries.ts describes it. */
+/** The meanings of keys in the memory of the module, in the layout of assembly/convert/entries.ts. */
 interface KeyMemory {
-  /** Place of what a key means in the object or list of pairs with this number. */
+  /** Returns the address of the meaning of a key in the object or list of pairs with this number. */
   meaningOfKey(table: number, key: Buffer): number;
-  /** Place of an entry that makes its record odd. */
+  /** Address of an entry that makes its record unusual. */
   readonly unusualEntry: number;
-  /** Place of the numbers of names that somebody wants to hear. */
-  readonly heard: number;
-  /** All keys that were met. */
-  forget(): void;
+  /** Drops all keys of records. */
+  clear(): void;
 }
 
 const slots = 4096;
 const pairKinds = ['string_value', 'int_value', 'double_value', 'float_value', 'set_timestamp_micros'];
-/** Words of `KeyTable`. */
+/** Words of `KeyTable` there. */
 const keyTableWords = { slots: 0, entries: 1, start: 2 } as const;
 const keyTableBytes = 32;
 
-function writeKeys(writing: Writing): KeyMemory {
-  const { machine, room, compiled, answers } = writing;
+function writeKeys(layout: Layout): KeyMemory {
+  const { module, arena, compiled, answers } = layout;
   const pairs = compiled.pairs.map((each) => ({ mayBeText: false, mayBeEmpty: false, ...each }));
   const all = [...compiled.objects, ...pairs];
-  const starts = all.map(() => putEntry(writing, room, unusualKey, Buffer.alloc(0)));
-  const slotsOf = all.map(() => room.takeZeros(slots * wordBytes));
-  const first = room.putWords(
+  const starts = all.map(() => putEntry(layout, arena, unusualKey, Buffer.alloc(0)));
+  const slotsOf = all.map(() => arena.allocateZeros(slots * wordBytes));
+  const first = arena.putWords(
     all.flatMap(({ mayBeText, mayBeEmpty, isNeeded }, number) => {
       const places = [slotsOf[number] ?? 0, 0, starts[number] ?? 0, number];
       return [...places, Number(mayBeText), Number(mayBeEmpty), Number(isNeeded), 0];
     }),
   );
-  const kinds = room.putWords(
+  const kinds = arena.putWords(
     pairKinds.flatMap((kind) => {
-      const { from, bytes } = room.putText(`"${kind}":`);
+      const { from, bytes } = arena.putText(`"${kind}":`);
       return [from, bytes];
     }),
   );
-  const heard = room.take(nameNumbersMax * 2 * wordBytes);
-  machine.set({
+  module.set({
     objects: first,
     objectCount: compiled.objects.length,
     pairLists: first + compiled.objects.length * keyTableBytes,
     pairListCount: pairs.length,
     pairKinds: kinds,
-    keysHad: room.takeZeros(nameNumbersMax * wordBytes),
-    heard,
+    keysSeen: arena.allocateZeros(nameNumbersMax * wordBytes),
+    unmapped: arena.allocate(nameNumbersMax * 2 * wordBytes),
   });
   return {
-    heard,
-    unusualEntry: putEntry(writing, room, unusualKey, Buffer.alloc(0)),
+    unusualEntry: putEntry(layout, arena, unusualKey, Buffer.alloc(0)),
     meaningOfKey: (number, key) => {
       const { meaningOf } = all[number] as { readonly meaningOf: MeaningOf };
       const name = key.toString('utf8', 1, key.length - 1);
-      return putEntry(writing, answers.room, isUnusualKey(name) ? unusualKey : meaningOf(name), key);
+      return putEntry(layout, answers.arena, isUnusualKey(name) ? unusualKey : meaningOf(name), key);
     },
-    forget: () => {
+    clear: () => {
       for (const [number, place] of slotsOf.entries()) {
-        machine.bytes.fill(0, place, place + slots * wordBytes);
-        machine.words[(first + number * keyTableBytes) / wordBytes + keyTableWords.entries] = 0;
-        machine.words[(starts[number] ?? 0) / wordBytes + entryWords.next] = 0;
+        module.bytes.fill(0, place, place + slots * wordBytes);
+        module.words[(first + number * keyTableBytes) / wordBytes + keyTableWords.entries] = 0;
+        module.words[(starts[number] ?? 0) / wordBytes + entryWords.next] = 0;
       }
     },
   };
@@ -334,19 +342,19 @@ function writeKeys(writing: Writing): KeyMemory {
 
 const entryWords = { next: 21 } as const;
 
-/** As `Entry` in assembly/convert/entries.ts. */
-function putEntry({ machine, answers }: Writing, room: MemoryRoom, meaning: KeyMeaning, key: Buffer): number {
-  const output = room.putBytes(meaning.output);
-  const nothing = room.putWords(meaning.nothing.flatMap((value) => placeOf(room.putBytes(value))));
-  const fields = room.putWords(meaning.fields.flatMap(({ list, index }) => [list, index]));
+/** Writes an `Entry` of assembly/convert/entries.ts. */
+function putEntry({ module, answers }: Layout, arena: Arena, meaning: KeyMeaning, key: Buffer): number {
+  const output = arena.putBytes(meaning.output);
+  const nothing = arena.putWords(meaning.nothing.flatMap((value) => pieceWords(arena.putBytes(value))));
+  const fields = arena.putWords(meaning.fields.flatMap(({ list, index }) => [list, index]));
   const group = meaning.group === undefined ? 0 : meaning.group === '$set' ? 1 : 2;
-  const heard = meaning.heard === undefined ? -1 : answers.heardNumber(meaning.heard);
+  const unmapped = meaning.unmapped === undefined ? -1 : answers.unmappedNumber(meaning.unmapped);
   const words = [
     key.length,
     Number(meaning.isUnusual),
     meaning.object,
     meaning.pairs,
-    Number(meaning.isNoObject),
+    Number(meaning.rejectsObjects),
     meaning.member,
     meaning.list,
     meaning.property,
@@ -356,7 +364,7 @@ function putEntry({ machine, answers }: Writing, room: MemoryRoom, meaning: KeyM
     meaning.name,
     group,
     Number(meaning.isOfPerson),
-    heard,
+    unmapped,
     output.from,
     output.bytes,
     nothing,
@@ -365,7 +373,7 @@ function putEntry({ machine, answers }: Writing, room: MemoryRoom, meaning: KeyM
     meaning.fields.length,
     0,
   ];
-  const entry = room.putWords(words, key.length);
-  machine.bytes.set(key, entry + words.length * wordBytes);
+  const entry = arena.putWords(words, key.length);
+  module.bytes.set(key, entry + words.length * wordBytes);
   return entry;
 }

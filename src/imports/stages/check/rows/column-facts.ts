@@ -2,16 +2,17 @@ import { dayMicros } from '../../../../wire/batch/timestamps.ts';
 import { textAt } from '../../../../stores/events/native-columns.ts';
 import type { EventRowWriter } from '../../../../stores/events/rows.ts';
 import { runMark } from '../../../checksum.ts';
-import { rowWords as word, says, wordsPerRow, type ConvertedRows } from './converted-rows.ts';
+import { personEffect, rowWords as word, wordsPerRow, type ConvertedRows } from './converted-rows.ts';
 
 /**
- * What facts.ts does for events that are objects, for rows of the converter: of the events of an id that say the same the one that counts
- * is kept. A claim is such an event with what it is kept for; claims live in typed arrays, and their texts stay in the rows' columns.
+ * Reduces rows of the converter to facts, as facts.ts does for events that are objects: of the events of an id with the same effect, only
+ * the decisive one is kept. A claim is such an event with the reason for keeping it. Claims are in typed arrays; their texts stay in the
+ * columns of the rows.
  */
 export interface ColumnFacts {
-  /** `at`: where these rows begin in the columns of the segment. */
+  /** `at` is the start of these rows in the columns of the segment. */
   add(rows: ConvertedRows, at: ColumnsEnd & { readonly row: number }): void;
-  /** Writes the facts of all added rows, whose columns `rows` still has, and clears them. */
+  /** Writes the facts of all added rows, whose columns must still be in `rows`, and clears the claims. */
   write(rows: EventRowWriter, facts: EventRowWriter): void;
 }
 
@@ -30,19 +31,19 @@ const none = -1;
 export function createColumnFacts(of: { readonly projectId: number; readonly runId: string }): ColumnFacts {
   const claims = new Claims();
   return {
-    add: ({ words, micros, places, ids, says: saying, columns: { rows } }, at) => {
+    add: ({ words, micros, places, ids, personEffects, columns: { rows } }, at) => {
       for (let row = 0; row < rows; row += 1) {
-        const said = saying[row] as number;
-        if (said === says.more) continue;
+        const effect = personEffects[row] as number;
+        if (effect === personEffect.other) continue;
         const first = row * wordsPerRow;
         const wordOf = (index: number): number => words[first + index] as number;
-        claims.hold(micros[row] as number, places[row] as number, at.row + row, {
+        claims.begin(micros[row] as number, places[row] as number, at.row + row, {
           event: at.event + wordOf(word.event),
           id: at.distinctId + wordOf(word.id),
         });
         const id = ids[row] as number;
         claims.claim(id, kinds.first, 0, 0, 0, 0);
-        if (said === says.nothing) continue;
+        if (effect === personEffect.none) continue;
         const setTo = wordOf(word.setTo);
         if (setTo > 0) {
           const [low, high] = [wordOf(word.setShapeLow), wordOf(word.setShapeHigh)];
@@ -62,40 +63,40 @@ export function createColumnFacts(of: { readonly projectId: number; readonly run
   };
 }
 
-/** The claims of a segment, found by whose they are and what they say. */
+/** The claims of a segment, indexed by id, kind and shape. */
 class Claims {
   /** Words of the claims, one after the other. */
   words = new Float64Array(1024 * claimWords);
   count = 0;
   #keys = new Uint32Array(1024 * keyWords);
-  /** Next claim with the same time, where the order of arrival decides between them; `none`: there is no other. */
+  /** Next claim with the same time, if the order of arrival decides between them; `none` without one. */
   ties = new Int32Array(1024);
   /** Open addressing: index of a claim plus one; 0 marks a free slot. */
   #slots = new Int32Array(4096);
   #found = 0;
   /** The row being added. */
-  readonly #hand = new Float64Array(claimWords);
+  readonly #incoming = new Float64Array(claimWords);
 
-  hold(
+  begin(
     micros: number,
     place: number,
     row: number,
     { event, id }: { readonly event: number; readonly id: number },
   ): void {
-    const hand = this.#hand;
-    hand[claim.micros] = micros;
-    hand[claim.place] = place;
-    hand[claim.row] = row;
-    hand[claim.event] = event;
-    hand[claim.id] = id;
+    const incoming = this.#incoming;
+    incoming[claim.micros] = micros;
+    incoming[claim.place] = place;
+    incoming[claim.row] = row;
+    incoming[claim.event] = event;
+    incoming[claim.id] = id;
   }
 
-  /** `low`, `high`: the shape of the object; `from`, `to`: its bytes in the column of properties. */
+  /** Claims the row for an object of the shape `low` and `high`, at [from, to) in the column of properties. */
   claim(id: number, kind: Kind, low: number, high: number, from: number, to: number): void {
-    const hand = this.#hand;
-    hand[claim.from] = from;
-    hand[claim.to] = to;
-    hand[claim.kind] = kind;
+    const incoming = this.#incoming;
+    incoming[claim.from] = from;
+    incoming[claim.to] = to;
+    incoming[claim.kind] = kind;
     const slot = this.#find(id, kind, low, high);
     const known = (this.#slots[slot] as number) - 1;
     if (known < 0) {
@@ -118,7 +119,7 @@ class Claims {
       this.ties[tied] = this.ties[known] as number;
       this.ties[known] = tied;
     } else this.#dropTies(known);
-    this.words.set(hand, known * claimWords);
+    this.words.set(incoming, known * claimWords);
   }
 
   clear(): void {
@@ -127,12 +128,12 @@ class Claims {
     this.#slots.fill(0);
   }
 
-  /** Above 0: the row being added replaces the known claim; 0: both are kept; below 0: the known claim stays. */
+  /** Positive if the row being added replaces the known claim, negative if the known claim stays, 0 if both are kept. */
   #order(known: number, kind: Kind): number {
     const at = known * claimWords;
-    const later = (this.#hand[claim.micros] as number) - (this.words[at + claim.micros] as number);
+    const later = (this.#incoming[claim.micros] as number) - (this.words[at + claim.micros] as number);
     if (kind === kinds.set) return later;
-    return -later || (this.words[at + claim.place] as number) - (this.#hand[claim.place] as number);
+    return -later || (this.words[at + claim.place] as number) - (this.#incoming[claim.place] as number);
   }
 
   #dropTies(known: number): void {
@@ -145,7 +146,7 @@ class Claims {
   #push(): number {
     const added = this.count;
     if ((added + 1) * claimWords > this.words.length) this.#grow();
-    this.words.set(this.#hand, added * claimWords);
+    this.words.set(this.#incoming, added * claimWords);
     this.ties[added] = none;
     this.count = added + 1;
     return added;
@@ -242,14 +243,14 @@ function writeFacts(
   }
 }
 
-/** Of each row its first claim, and of each claim the next one of its row. */
+/** Returns the first claim of each row, and for each claim the next one of its row. */
 function claimsOfRows(
   { words, count }: Claims,
   rows: number,
 ): { readonly first: Int32Array; readonly next: Int32Array } {
   const first = new Int32Array(rows).fill(none);
   const next = new Int32Array(count).fill(none);
-  // Backwards, so that those of a row stand in their order.
+  // Backwards, so that the claims of a row are in order.
   for (let each = count - 1; each >= 0; each -= 1) {
     const row = words[each * claimWords + claim.row] as number;
     if (row === none) continue;

@@ -1,29 +1,29 @@
 import type { RowColumns } from '../../../../stores/events/rows.ts';
 
-/** Rows as the converter makes them. Views on its memory, valid until the next call of `convert`. */
+/** Rows of the converter. They are views of its memory, valid until the next call of `convert`. */
 export interface ConvertedRows {
   readonly columns: RowColumns;
-  /** Of each row the words of `Row` in assembly/convert.ts; see `rowWords`. */
+  /** Words of `Row` in assembly/convert.ts for each row; see `rowWords`. */
   readonly words: Uint32Array;
-  /** µs since the epoch. */
+  /** Times, in µs since the epoch. */
   readonly micros: Float64Array;
-  /** Their `received_at`, µs since the epoch. */
+  /** `received_at`, in µs since the epoch. */
   readonly places: Float64Array;
-  /** Indices of their names in the segment. */
+  /** Indices of the names in the segment. */
   readonly names: Int32Array;
-  /** Numbers of their distinct_ids in the segment. */
+  /** Numbers of the distinct_ids in the segment. */
   readonly ids: Int32Array;
-  /** What each row says about persons: one of `says`. */
-  readonly says: Uint8Array;
+  /** How each row affects persons: a `personEffect`. */
+  readonly personEffects: Uint8Array;
 }
 
-export const says = {
-  /** Only that the person exists. */
-  nothing: 0,
-  /** `$set` and `$set_once` as well, and nothing else. */
+export const personEffect = {
+  /** The row only shows that the person exists. */
+  none: 0,
+  /** The row may contain `$set` and `$set_once`, but nothing else about persons. */
   properties: 1,
-  /** More than that: the properties have to be parsed. */
-  more: 2,
+  /** The row contains more, and its properties must be parsed. */
+  other: 2,
 } as const;
 
 /** Offsets of the 32-bit words of `Row` in assembly/convert.ts; its time, a double, follows them. */
@@ -52,6 +52,6 @@ export const rowWords = {
 export const wordsPerRow = 22;
 /** Index of the time in a row of doubles. */
 export const microsOfRow = 10;
-export const rowFlags = { tellsOfLink: 1, special: 2 } as const;
-/** Rows that are converted at once, at most. */
+export const rowFlags = { statesLink: 1, special: 2 } as const;
+/** Maximum rows per call. */
 export const rowsMax = 1024;

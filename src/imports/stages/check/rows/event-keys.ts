@@ -1,15 +1,15 @@
 import { readUuidWords } from '../../../../base/uuid-words.ts';
 
 /**
- * 64-bit keys that represent an event's identity (event, distinct_id, uuid) in the search for duplicates. Two 32-bit halves are mixed by
- * different constants; this is no defence against users who create collisions on purpose for their own events.
+ * A 64-bit key that represents the identity of an event (event, distinct_id, uuid) in the search for duplicates. The two halves are mixed
+ * with different constants. It does not resist deliberate collisions, which could only affect the attacker's own events.
  */
 export interface Words {
   low: number;
   high: number;
 }
 
-/** Hashes a text: an event's name, a distinct_id. */
+/** Hashes the name of an event or a distinct_id. */
 export function hashText(text: string, words: Words): void {
   let low = 0x811c9dc5;
   let high = 0x9e3779b9;
@@ -22,7 +22,7 @@ export function hashText(text: string, words: Words): void {
   words.high = finish(high ^ Math.imul(text.length, 0x27d4eb2f));
 }
 
-/** `uuid` has 36 characters. */
+/** Hashes the identity of an event; `uuid` has 36 characters. */
 export function hashIdentity(uuid: string, name: Words, distinctId: Words, words: Words): void {
   readUuidWords(uuid, uuidWords);
   let low = name.low;

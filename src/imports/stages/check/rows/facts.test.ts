@@ -8,29 +8,29 @@ const of = { projectId: 3, runId: 'run-1' };
 const start = Date.parse('2024-03-01T10:00:00Z') * 1000;
 const uuid = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
-interface Said {
+interface TestEvent {
   readonly event?: string;
   readonly id?: string;
-  /** s */
+  /** Seconds after `start`. */
   readonly at?: number;
   readonly place?: number;
-  /** JSON */
-  readonly says?: string;
+  /** JSON of the properties. */
+  readonly text?: string;
 }
 
 const noSums = { name: 0, sumLow: 0, sumHigh: 0, contentLow: 0, contentHigh: 0 };
 
-/** Facts as `uuid number, second, properties without the mark of the run`, in order of time. */
-function factsOf(events: readonly Said[], way: 'read' | 'converted' = 'read'): string[] {
+/** Returns facts as `number second event properties`, without the mark of the run, in order of time. */
+function factsOf(events: readonly TestEvent[], path: 'read' | 'converted' = 'read'): string[] {
   const segment = createSegmentRows({ ...of, wantsFacts: true });
   const [ids, shapes] = [new Map<string, number>(), new Map<string, number>()];
-  for (const [index, { event = 'seen', id = 'ann', at = index, place = index, says = '{}' }] of events.entries()) {
+  for (const [index, { event = 'seen', id = 'ann', at = index, place = index, text = '{}' }] of events.entries()) {
     const micros = start + at * 1_000_000;
     const own = { uuid: uuid(index), event, distinctId: id };
-    if (way === 'read') {
-      const properties = parseExactValues(says) as Record<string, unknown>;
-      segment.add({ ...own, text: says, properties }, { ...noSums, micros, place });
-    } else segment.addConverted(convertedRows([{ ...own, micros, place, says }], ids, shapes));
+    if (path === 'read') {
+      const properties = parseExactValues(text) as Record<string, unknown>;
+      segment.add({ ...own, text, properties }, { ...noSums, micros, place });
+    } else segment.addConverted(convertedRows([{ ...own, micros, place, text }], ids, shapes));
   }
   const { facts } = segment.take(['seen']);
   const rows = facts === undefined ? [] : decodeRows(facts);
@@ -44,49 +44,49 @@ function factsOf(events: readonly Said[], way: 'read' | 'converted' = 'read'): s
     });
 }
 
-describe.each(['read', 'converted'] as const)('facts of events that are %s', (way) => {
-  it.each<[string, Said[], string[]]>([
-    ['the first event of an id makes its person', [{}, {}, { id: 'bob' }, {}], ['0 0 seen {}', '2 2 seen {}']],
+describe.each(['read', 'converted'] as const)('facts of %s events', (path) => {
+  it.each<[string, TestEvent[], string[]]>([
+    ['the first event of an id creates its person', [{}, {}, { id: 'bob' }, {}], ['0 0 seen {}', '2 2 seen {}']],
     ['the first is the earliest', [{ at: 9 }, { at: 3 }, { at: 5 }], ['1 3 seen {}']],
     [
-      'of $set with the same keys the latest is kept, whatever else the events hold',
+      'the latest $set of the same keys is kept, regardless of other properties',
       [
-        { says: '{"a":1,"$set":{"plan":"free"}}' },
-        { says: '{"a":2,"$set":{"plan":"pro"}}' },
-        { says: '{"$set":{"plan":"free"}}' },
-        { at: 1, says: '{"$set":{"plan":"old"}}' },
+        { text: '{"a":1,"$set":{"plan":"free"}}' },
+        { text: '{"a":2,"$set":{"plan":"pro"}}' },
+        { text: '{"$set":{"plan":"free"}}' },
+        { at: 1, text: '{"$set":{"plan":"old"}}' },
       ],
       ['0 0 seen {}', '2 2 seen {"$set":{"plan":"free"}}'],
     ],
     [
-      'of $set_once with the same keys the first is kept, an empty value apart',
+      'the first $set_once of the same keys is kept, and an empty one in addition',
       [
-        { at: 5, says: '{"$set_once":{"from":"mail"}}' },
-        { at: 4, says: '{"$set_once":{"from":"ad"}}' },
-        { at: 3, says: '{"$set_once":{"from":null}}' },
+        { at: 5, text: '{"$set_once":{"from":"mail"}}' },
+        { at: 4, text: '{"$set_once":{"from":"ad"}}' },
+        { at: 3, text: '{"$set_once":{"from":null}}' },
       ],
       ['2 3 seen {"$set_once":{"from":null}}', '1 4 seen {"$set_once":{"from":"ad"}}'],
     ],
     [
-      'a set between two equal ones is kept, and so is an unset',
+      'a $set between two equal ones is kept, and so is an $unset',
       [
-        { says: '{"$set":{"a":1}}' },
-        { says: '{"$unset":["a"]}' },
-        { says: '{"$set":{"a":1,"b":2}}' },
-        { says: '{"$set":{"a":1}}' },
+        { text: '{"$set":{"a":1}}' },
+        { text: '{"$unset":["a"]}' },
+        { text: '{"$set":{"a":1,"b":2}}' },
+        { text: '{"$set":{"a":1}}' },
       ],
       ['0 0 seen {}', '1 1 seen {"$unset":["a"]}', '2 2 seen {"$set":{"a":1,"b":2}}', '3 3 seen {"$set":{"a":1}}'],
     ],
     [
-      'of sets at one time all are kept, until a later one',
+      'all $set at the same time are kept, until a later one',
       [
-        { at: 1, says: '{"$set":{"a":1}}' },
-        { at: 1, says: '{"$set":{"a":2}}' },
-        { at: 0, says: '{"$set":{"a":3}}' },
-        { at: 1, says: '{"$set":{"a":1}}' },
-        { at: 2, id: 'bob', says: '{"$set":{"a":1}}' },
-        { at: 2, id: 'bob', says: '{"$set":{"a":2}}' },
-        { at: 3, id: 'bob', says: '{"$set":{"a":2}}' },
+        { at: 1, text: '{"$set":{"a":1}}' },
+        { at: 1, text: '{"$set":{"a":2}}' },
+        { at: 0, text: '{"$set":{"a":3}}' },
+        { at: 1, text: '{"$set":{"a":1}}' },
+        { at: 2, id: 'bob', text: '{"$set":{"a":1}}' },
+        { at: 2, id: 'bob', text: '{"$set":{"a":2}}' },
+        { at: 3, id: 'bob', text: '{"$set":{"a":2}}' },
       ],
       [
         '2 0 seen {}',
@@ -98,35 +98,35 @@ describe.each(['read', 'converted'] as const)('facts of events that are %s', (wa
       ],
     ],
     [
-      'every digit is kept, and what one event says stands together',
-      [{ says: '{"n":1,"$set":{"id":12345678901234567890},"$set_once":{"x":1.5},"$unset":["y"]}' }],
+      'every digit is kept, and the properties of one event share a fact',
+      [{ text: '{"n":1,"$set":{"id":12345678901234567890},"$set_once":{"x":1.5},"$unset":["y"]}' }],
       ['0 0 seen {"$set":{"id":12345678901234567890},"$set_once":{"x":1.5},"$unset":["y"]}'],
     ],
-    ['what is no object says nothing', [{ says: '{"$set":[1],"$set_once":"x","$unset":7}' }], ['0 0 seen {}']],
+    ['properties that are not objects are ignored', [{ text: '{"$set":[1],"$set_once":"x","$unset":7}' }], ['0 0 seen {}']],
     [
-      '$exception makes a person and says nothing of it',
-      [{ event: '$exception', says: '{"$set":{"a":1}}' }],
+      '$exception creates a person and changes no property',
+      [{ event: '$exception', text: '{"$set":{"a":1}}' }],
       ['0 0 $exception {}'],
     ],
-    ['an id of any language', [{ id: 'Zoë' }, { id: 'Zoë' }, { id: '李' }], ['0 0 seen {}', '2 2 seen {}']],
+    ['an id in any language', [{ id: 'Zoë' }, { id: 'Zoë' }, { id: '李' }], ['0 0 seen {}', '2 2 seen {}']],
   ])('%s', (_, events, expected) => {
-    expect(factsOf(events, way)).toEqual(expected);
+    expect(factsOf(events, path)).toEqual(expected);
   });
 });
 
 describe('facts', () => {
-  it('keep what merges or is about a group whole, in what matters, every time', () => {
+  it('contain every event that merges or concerns a group, with all relevant properties', () => {
     const link = {
       event: '$identify',
-      says: '{"x":1,"$anon_distinct_id":"d","$import_identity":"merge","$set":{"a":1}}',
+      text: '{"x":1,"$anon_distinct_id":"d","$import_identity":"merge","$set":{"a":1}}',
     };
     expect(
       factsOf([
         link,
         link,
-        { event: '$create_alias', says: '{"alias":12345678901234567890,"url":"/"}' },
-        { event: '$groupidentify', says: '{"$group_type":"company","$group_key":"acme","$group_set":{"a":1},"z":0}' },
-        { event: '$identify', says: '{"$process_person_profile":false}' },
+        { event: '$create_alias', text: '{"alias":12345678901234567890,"url":"/"}' },
+        { event: '$groupidentify', text: '{"$group_type":"company","$group_key":"acme","$group_set":{"a":1},"z":0}' },
+        { event: '$identify', text: '{"$process_person_profile":false}' },
       ]),
     ).toEqual([
       '0 0 $identify {"$set":{"a":1},"$anon_distinct_id":"d","$import_identity":"merge"}',
@@ -137,19 +137,19 @@ describe('facts', () => {
     ]);
   });
 
-  it('reduce an $identify without another id like any event', () => {
-    const sets = { event: '$identify', says: '{"$set":{"a":1}}' };
+  it('reduce an $identify without another id like other events', () => {
+    const sets = { event: '$identify', text: '{"$set":{"a":1}}' };
     expect(factsOf([sets, sets, sets])).toEqual(['0 0 $identify {}', '2 2 $identify {"$set":{"a":1}}']);
   });
 
-  it('keep the first event of an id that names a group of a type, also of one without a profile, which says nothing else', () => {
+  it('contain the first event of an id that names a group type, even one without a profile, whose other properties are omitted', () => {
     expect(
       factsOf([
-        { says: '{"$groups":{"company":""}}' },
-        { says: '{"$process_person_profile":false,"$set":{"a":1},"$groups":{"company":"acme"}}' },
-        { says: '{"$process_person_profile":false,"$set":{"a":2}}' },
-        { says: '{"$groups":{"team":7,"company":"other"}}' },
-        { says: '{"$groups":{"team":8}}' },
+        { text: '{"$groups":{"company":""}}' },
+        { text: '{"$process_person_profile":false,"$set":{"a":1},"$groups":{"company":"acme"}}' },
+        { text: '{"$process_person_profile":false,"$set":{"a":2}}' },
+        { text: '{"$groups":{"team":7,"company":"other"}}' },
+        { text: '{"$groups":{"team":8}}' },
       ]),
     ).toEqual([
       '0 0 seen {}',
@@ -158,8 +158,8 @@ describe('facts', () => {
     ]);
   });
 
-  it('compare an event with the newest of many kinds of $set of its id alone', () => {
-    const events = Array.from({ length: 300 }, (_, at) => ({ says: `{"$set":{"k${at % 100}":${at}}}` }));
+  it('compare an event only with the newest of many kinds of $set of its id', () => {
+    const events = Array.from({ length: 300 }, (_, at) => ({ text: `{"$set":{"k${at % 100}":${at}}}` }));
     expect(factsOf(events)).toHaveLength(300);
   });
 });

@@ -3,7 +3,7 @@ import { isObject } from '../../../../base/json.ts';
 import { groupTypesIn } from '../../../../wire/batch/group-names.ts';
 import { profileFlag, profileKeys } from '../../../../wire/batch/stored-properties.ts';
 import { dayMicros } from '../../../../wire/batch/timestamps.ts';
-import { otherIdOf, profileEvents, saysNothing } from '../../../../wire/contract/profile-events.ts';
+import { otherIdOf, profileEvents, withoutPersonChanges } from '../../../../wire/contract/profile-events.ts';
 import { identityProperty } from '../../../../wire/contract/wire-event.ts';
 import type { EventRowWriter } from '../../../../stores/events/rows.ts';
 import { runMark } from '../../../checksum.ts';
@@ -14,27 +14,25 @@ export interface FactsOf {
 }
 
 /**
- * Reduces the events of one segment to what persons and groups learn from them: fewer rows of the same form, with the properties that
- * matter alone. The pipeline reads the facts of all segments, those of ids that merges name together in order of time and place, and ends
- * with the same persons and groups as after the events themselves. Why:
+ * Reduces the events of one segment to those that change persons and groups: fewer rows of the same form, with only the properties that
+ * matter. The pipeline reads the facts of all segments, those of merged ids together, in order of time and place, and ends with the same
+ * persons and groups as after the events themselves. Why:
  *
- * - Events that merge persons or are about a group, or are refused for it, are all kept, whole. So every merge is decided as before: that
- *   depends on which ids have persons, how many, and who is identified, never on properties.
- * - Of the other events of an id the first makes its person, and sets the time at which the person was created. A later one finds
- *   both done.
- * - `$set_once` keeps the earliest value of a key, an empty one only until there is another. Of events with the same keys, empty at
- *   the same places, the first leaves nothing to the others. The same holds of `$groups`: a type gets its number from the first event
- *   that names it.
- * - `$set` and `$unset` keep the latest value of a key. Of events with the same keys the latest overwrites what the others wrote, in their
- *   person or in the one that it has been merged into.
+ * - Events that merge persons, concern a group, or are refused for either are kept whole. So every merge is decided as before: that depends
+ *   on which ids have persons, how many, and who is identified, never on properties.
+ * - The first of the other events of an id creates its person and sets its creation time. Later ones find both done.
+ * - `$set_once` keeps the earliest value of a key, an empty one only until there is another. Of events with the same keys, empty in the same
+ *   places, the first makes the others ineffective. The same applies to `$groups`: the first event that names a group type assigns its
+ *   number.
+ * - `$set` and `$unset` keep the latest value of a key. Of events with the same keys the latest overwrites the others, in their person or in
+ *   the one that it was merged into.
  *
- * Of `$set` and `$unset` at the same time all are kept: the order of arrival decides, also between segments. Where segments repeat an
- * event, with its time and properties, the facts have it once, as the rows do. Where it is a fact of one segment alone, since the other
- * has one that stands in for it, it changes nothing: that one comes earlier where the first counts, and has a later time where the
- * latest counts.
+ * Events with `$set` or `$unset` at the same time are all kept: the order of arrival decides, also between segments. An event that segments
+ * repeat, with equal time and properties, is in the facts once, as in the rows. If only one segment keeps it as a fact, because the other
+ * keeps an equivalent event, it changes nothing: that event is earlier where the first one counts, and later where the latest one counts.
  *
- * All this looks at the events of one id alone. So where rows of one identity differ, and facts may come from a copy that is not stored,
- * the stored rows of their ids are to be read in place of the facts of these ids.
+ * All this concerns the events of one id. Where rows of one identity differ, a fact may come from a copy that is not stored; the stored rows
+ * of these ids must then be read instead of their facts.
  */
 export interface Facts {
   add(event: FactEvent): void;
@@ -47,21 +45,21 @@ export interface FactEvent {
   readonly uuid: string;
   readonly event: string;
   readonly distinctId: string;
-  /** µs since the epoch. */
+  /** Time, in µs since the epoch. */
   readonly micros: number;
-  /** Where its row stands in the source: its `received_at`, µs. */
+  /** Its place in the source: `received_at`, in µs. */
   readonly place: number;
-  /** Numbers as `parseExactValues` reads them: every digit of them becomes part of the facts. */
+  /** With numbers as parsed by `parseExactValues`, because facts contain every digit. */
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
 type Key = (typeof profileKeys)[number] | '$groups' | 'first';
 
-/** An event that is kept, and why. */
+/** A kept event and the reason for keeping it. */
 interface Claim {
-  /** The property that is kept of it; `first`: none, it is the first of its id. */
+  /** The property that is kept; `first` means the first event of its id. */
   readonly key: Key;
-  /** Of `$groups`: the type that it is the first to name. */
+  /** For `$groups`: the type that the event names first. */
   readonly type: string;
   /** JSON of the property. */
   text: Buffer;
@@ -69,18 +67,18 @@ interface Claim {
   place: number;
   uuid: string;
   event: string;
-  isNobodys: boolean;
-  /** One more event that is kept for the same reason: which of them counts is not known here. */
+  isPersonless: boolean;
+  /** Another event with the same reason and time; which of the two counts is not known here. */
   tied: Claim | null;
 }
 
-/** The event that is looked at. */
-interface Hand extends Pick<Claim, 'micros' | 'place' | 'isNobodys'> {
+/** The event being added. */
+interface Incoming extends Pick<Claim, 'micros' | 'place' | 'isPersonless'> {
   readonly uuid: string;
   readonly event: string;
 }
 
-/** Claims of an id that an event is compared with, the newest. */
+/** Maximum claims of an id that an event is compared with, newest first. */
 const comparedMax = 32;
 const noText = Buffer.alloc(0);
 const wholeKeys = [
@@ -95,10 +93,10 @@ const wholeKeys = [
   identityProperty,
 ];
 
-/** `writer`: gets the facts. */
+/** Creates facts that are written to `writer`. */
 export function createFacts(of: FactsOf, writer: EventRowWriter): Facts {
   const rows = createFactRows(of, writer);
-  /** By id. */
+  /** Claims by id. */
   let claims = new Map<string, Claim[]>();
   const claimsOf = (distinctId: string): Claim[] => {
     let own = claims.get(distinctId);
@@ -109,22 +107,22 @@ export function createFacts(of: FactsOf, writer: EventRowWriter): Facts {
   return {
     add: (event) => {
       const { properties } = event;
-      const isNobodys = Object.hasOwn(properties, profileFlag) && properties[profileFlag] === false;
-      if (isWhole(event, isNobodys)) return rows.write(event, wholeMembers(properties));
+      const isPersonless = Object.hasOwn(properties, profileFlag) && properties[profileFlag] === false;
+      if (isWhole(event, isPersonless)) return rows.write(event, wholeMembers(properties));
       const types = groupTypesIn(Object.hasOwn(properties, '$groups') ? properties['$groups'] : undefined);
-      if (isNobodys && types.length === 0) return;
+      if (isPersonless && types.length === 0) return;
       const { uuid, event: name, micros, place } = event;
-      const hand = { uuid, event: name, micros, place, isNobodys };
+      const incoming = { uuid, event: name, micros, place, isPersonless };
       const own = claimsOf(event.distinctId);
-      const say = (key: Key, type = ''): void => {
-        claim(own, hand, { key, type }, Buffer.from(JSON.stringify(properties[key])));
+      const claimKey = (key: Key, type = ''): void => {
+        claim(own, incoming, { key, type }, Buffer.from(JSON.stringify(properties[key])));
       };
-      for (const type of types) say('$groups', type);
-      if (isNobodys) return;
-      claimFirst(own, hand);
-      if (saysNothing.has(event.event)) return;
+      for (const type of types) claimKey('$groups', type);
+      if (isPersonless) return;
+      claimFirst(own, incoming);
+      if (withoutPersonChanges.has(event.event)) return;
       for (const key of profileKeys) {
-        if (isObject(properties[key]) || (key === '$unset' && Array.isArray(properties[key]))) say(key);
+        if (isObject(properties[key]) || (key === '$unset' && Array.isArray(properties[key]))) claimKey(key);
       }
     },
     write: () => {
@@ -152,10 +150,10 @@ function createFactRows({ projectId, runId }: FactsOf, writer: EventRowWriter) {
     });
   };
   const writeEvent = (distinctId: string, of: readonly Claim[]): void => {
-    const [{ uuid, event, micros, place, isNobodys }] = of as readonly [Claim];
-    write({ uuid, event, distinctId, micros, place }, membersOf(of, isNobodys));
+    const [{ uuid, event, micros, place, isPersonless }] = of as readonly [Claim];
+    write({ uuid, event, distinctId, micros, place }, membersOf(of, isPersonless));
   };
-  /** One row for each event. Events of one record share a place only beyond the places that a record has. */
+  /** Writes one row per event. Events of a record share a place only if the record has more events than places. */
   const writeClaims = (distinctId: string, own: readonly Claim[]): void => {
     const byEvent = Map.groupBy(withTied(own), ({ place, uuid, event }) => `${place} ${uuid}${event}`);
     for (const of of byEvent.values()) writeEvent(distinctId, of);
@@ -163,11 +161,11 @@ function createFactRows({ projectId, runId }: FactsOf, writer: EventRowWriter) {
   return { write, writeClaims };
 }
 
-/** Whether it is, or may be, more than one of many that say the same of one id. */
-function isWhole({ event, properties }: FactEvent, isNobodys: boolean): boolean {
+/** Whether an event is kept whole, because its effect may depend on more than its properties. */
+function isWhole({ event, properties }: FactEvent, isPersonless: boolean): boolean {
   if (!profileEvents.has(event)) return false;
   const otherId = otherIdOf.get(event);
-  return isNobodys || otherId === undefined || Boolean(properties[otherId]);
+  return isPersonless || otherId === undefined || Boolean(properties[otherId]);
 }
 
 function wholeMembers(properties: FactEvent['properties']): string[] {
@@ -177,36 +175,36 @@ function wholeMembers(properties: FactEvent['properties']): string[] {
   });
 }
 
-/** Of one event. Several types of groups stand in one property. */
-function membersOf(claims: readonly Claim[], isNobodys: boolean): ReadonlySet<string> {
+/** Returns the members of one event's claims. Several group types share one property. */
+function membersOf(claims: readonly Claim[], isPersonless: boolean): ReadonlySet<string> {
   const members = new Set<string>();
-  if (isNobodys) members.add(`"${profileFlag}":false`);
+  if (isPersonless) members.add(`"${profileFlag}":false`);
   for (const { key, text } of claims) if (key !== 'first') members.add(`"${key}":${text.toString()}`);
   return members;
 }
 
-function claimFirst(own: Claim[], hand: Hand): void {
+function claimFirst(own: Claim[], incoming: Incoming): void {
   const known = own[0];
-  if (known?.key === 'first') settle(known, hand);
-  else own.unshift(newClaim(hand, { key: 'first', type: '' }, noText));
+  if (known?.key === 'first') replaceBy(known, incoming);
+  else own.unshift(newClaim(incoming, { key: 'first', type: '' }, noText));
 }
 
-/** `text`: JSON of the property. */
-function claim(own: Claim[], hand: Hand, of: Pick<Claim, 'key' | 'type'>, text: Buffer): void {
+/** Claims the event for a property with the JSON `text`. */
+function claim(own: Claim[], incoming: Incoming, of: Pick<Claim, 'key' | 'type'>, text: Buffer): void {
   for (let at = own.length - 1; at >= Math.max(0, own.length - comparedMax); at--) {
     const known = own[at] as Claim;
     if (known.key !== of.key || known.type !== of.type || !isAlike(known, text)) continue;
-    if (settle(known, hand)) known.text = text;
+    if (replaceBy(known, incoming)) known.text = text;
     return;
   }
-  own.push(newClaim(hand, of, text));
+  own.push(newClaim(incoming, of, text));
 }
 
-function newClaim(hand: Hand, { key, type }: Pick<Claim, 'key' | 'type'>, text: Buffer): Claim {
-  return { key, type, text, ...hand, tied: null };
+function newClaim(incoming: Incoming, { key, type }: Pick<Claim, 'key' | 'type'>, text: Buffer): Claim {
+  return { key, type, text, ...incoming, tied: null };
 }
 
-/** Whether an event with that property does the same. The lists of `$unset` are compared as text alone. */
+/** Whether an event with the property `other` has the same effect. The lists of `$unset` are compared as text only. */
 function isAlike({ key, text }: Claim, other: Buffer): boolean {
   if (text.equals(other) || key === '$groups') return true;
   return key !== '$unset' && haveSameKeys(spanOf(text), spanOf(other));
@@ -216,13 +214,13 @@ function spanOf(json: Buffer): JsonSpan {
   return { json, from: 0, to: json.length };
 }
 
-/** Which of two events that do the same is kept, or whether both are. False: only the known one. */
-function settle(known: Claim, hand: Hand): boolean {
+/** Replaces a claim by an equivalent event, or keeps both if they have the same time. Returns false if the known one stays. */
+function replaceBy(known: Claim, incoming: Incoming): boolean {
   const isLatest = known.key === '$set' || known.key === '$unset';
-  const order = isLatest ? hand.micros - known.micros : known.micros - hand.micros || known.place - hand.place;
+  const order = isLatest ? incoming.micros - known.micros : known.micros - incoming.micros || known.place - incoming.place;
   if (order < 0) return false;
   known.tied = order > 0 ? null : { ...known };
-  Object.assign(known, hand);
+  Object.assign(known, incoming);
   return true;
 }
 

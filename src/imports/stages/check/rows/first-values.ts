@@ -1,8 +1,7 @@
-/** Keys of 64 bits, each with its first value: integers below 2^32. About 17 bytes per key. */
+/** Stores the first value of each 64-bit key, a whole number below 2^32, in about 17 bytes per key. */
 export interface FirstValues {
-  /** Returns the first value; `undefined` if the key is new and there is no more room. */
+  /** Returns the first value of the key, `value` if the key is new; `undefined` if there is no room for a new key. */
   firstOf(low: number, high: number, value: number): number | undefined;
-  /** Returns `undefined` for an unknown key. */
   get(low: number, high: number): number | undefined;
 }
 
@@ -42,7 +41,7 @@ export function createFirstValues(sizeMax: number): FirstValues {
   };
 }
 
-/** Zero means that a slot is free. */
+/** A zero marks a free slot. */
 function stored(high: number): number {
   return high === 0 ? 1 : high;
 }

@@ -4,17 +4,16 @@ import type { RunStore } from '../../../../stores/events/run-tables.ts';
 import { readStore } from '../../../targets/read-store.ts';
 import type { RowsOfSegment } from './segment-rows.ts';
 
-/** The table of a run while it is filled; waits while the event store is unavailable. */
+/** The table of a run while it is filled. Every call waits while the event store is unavailable. */
 export interface RunRows {
   readonly run: RunRef;
   readonly store: RunStore;
-  /** Whether the run has a table. */
   exists(): Promise<boolean>;
   create(): Promise<void>;
   drop(): Promise<void>;
-  /** `segment` identifies these rows, the same at every retry. */
+  /** Inserts the rows of a segment, whose name must be the same on every retry. */
   insert(segment: string, found: Pick<RowsOfSegment, 'rows' | 'facts'>): Promise<void>;
-  /** Throws TargetWaitError in place of StoreUnavailableError, and retries. */
+  /** Replaces StoreUnavailableError by TargetWaitError, and retries. */
   whenAnswering<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 

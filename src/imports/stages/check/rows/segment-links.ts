@@ -5,21 +5,21 @@ import { hashIdentity, hashText } from './event-keys.ts';
 
 /**
  * The `$identify` events that the converter derives in a segment, the earliest for each pair of ids. There may be as many as persons, so
- * they are kept as columns instead of objects. Structured clone.
+ * they are columns instead of objects. Can be sent between threads.
  */
 export interface PackedLinks {
   readonly count: number;
-  /** In the form of the engine, 16 bytes each. */
+  /** In the byte order of the engine, 16 bytes each. */
   readonly uuids: Uint8Array;
-  /** Keys of their identities, two words each (event-keys.ts). */
+  /** Keys of the identities (event-keys.ts), two words each. */
   readonly keys: Uint32Array;
-  /** µs since the epoch. */
+  /** Times, in µs since the epoch. */
   readonly micros: Float64Array;
-  /** `received_at`, µs since the epoch. */
+  /** `received_at`, in µs since the epoch. */
   readonly places: Float64Array;
-  /** Their contribution to the checksums (src/imports/checksum.ts), four words each. */
+  /** Contributions to the checksums (src/imports/checksum.ts), four words each. */
   readonly sums: Uint32Array;
-  /** UTF-8 of the distinct_id and of the properties of each, one after the other. */
+  /** The distinct_id and the properties of each link, concatenated UTF-8. */
   readonly texts: Uint8Array;
   /** Ends of these texts, two numbers each. */
   readonly ends: Uint32Array;
@@ -36,7 +36,7 @@ export interface SegmentLinks {
 interface Link {
   readonly uuid: string;
   readonly distinctId: string;
-  /** JSON, without the mark of the run. */
+  /** JSON without the mark of the run. */
   readonly properties: string;
   micros: number;
   place: number;
@@ -52,7 +52,7 @@ export function createSegmentLinks(runId: string): SegmentLinks {
     get added() {
       return added;
     },
-    // A writer of events made it: uuid and id are texts.
+    // Sound: event writers create links with texts as uuid and distinct_id.
     add: ({ uuid, distinct_id: distinctId, properties }, micros, place) => {
       added += 1;
       const known = links.get(uuid);
@@ -103,7 +103,7 @@ function pack(links: ReadonlyMap<string, Link>, mark: string): PackedLinks {
     packed.sums[first + 3] = words[1] as number;
     end += texts.write(distinctId, end);
     packed.ends[index * 2] = end;
-    // The mark ends with the last bracket.
+    // The mark replaces the last bracket.
     end += texts.write(properties, end) - 1;
     end += texts.write(mark, end);
     packed.ends[index * 2 + 1] = end;
@@ -112,14 +112,14 @@ function pack(links: ReadonlyMap<string, Link>, mark: string): PackedLinks {
   return { ...packed, texts: texts.subarray(0, end) };
 }
 
-/** A character of UTF-16 has at most three bytes in UTF-8. */
+/** A UTF-16 unit takes at most three bytes in UTF-8. */
 function textBytesMax(links: ReadonlyMap<string, Link>, markChars: number): number {
   let chars = 0;
   for (const { distinctId, properties } of links.values()) chars += distinctId.length + properties.length + markChars;
   return chars * 3;
 }
 
-/** The engine keeps two halves, each with its last bytes first. */
+/** The engine stores two little-endian halves. */
 function putUuid(uuids: DataView, at: number, words: Uint32Array): void {
   uuids.setUint32(at, words[1] as number, true);
   uuids.setUint32(at + 4, words[0] as number, true);

@@ -5,17 +5,17 @@ import type { RowBatch } from '../../../../stores/events/eventstore.ts';
 import { textAt } from '../../../../stores/events/native-columns.ts';
 import { EventRowWriter, type RowPieces } from '../../../../stores/events/rows.ts';
 import { createColumnFacts, type ColumnFacts } from './column-facts.ts';
-import { rowWords as word, says, wordsPerRow, type ConvertedRows } from './converted-rows.ts';
+import { personEffect, rowWords as word, wordsPerRow, type ConvertedRows } from './converted-rows.ts';
 import { createFacts, type Facts } from './facts.ts';
 import { checksumDigits, contentDigits } from '../../../checksum.ts';
 import { dayOfMicros } from '../segment/event-times.ts';
 
-/** Count and checksums of what was written, by day and name: the table of the run has to show the same. */
+/** Counts and checksums of the written rows by day and name; those of the run's table must be equal. */
 interface DaySums {
   add(event: EventSums): void;
-  /** `names`: of the indices. */
+  /** `names` maps the indices to names. */
   list(names: readonly string[]): readonly {
-    /** YYYY-MM-DD, UTC. */
+    /** YYYY-MM-DD in UTC. */
     readonly day: string;
     readonly event: string;
     readonly count: number;
@@ -36,7 +36,7 @@ interface Sum {
 
 function createDaySums(): DaySums {
   const byDay = new Map<number, Map<number, Sum>>();
-  // Neighbours are often of one day and name.
+  // Consecutive rows often have the same day and name.
   let last: Sum | undefined;
   const find = (day: number, name: number): Sum => {
     const names = byDay.get(day) ?? new Map<number, Sum>();
@@ -68,25 +68,25 @@ function createDaySums(): DaySums {
   };
 }
 
-/** Rows of the events of one segment, for the table of the run, and what they say of persons and groups. */
+/** Collects the rows of one segment for the table of the run, with their facts about persons and groups. */
 export interface SegmentRows {
-  /** An event that was read as an object. */
+  /** Adds an event that was read as an object. */
   add(event: RowEvent, sums: EventSums): void;
-  /** An event that may merge persons, as bytes. */
+  /** Adds an event that may merge persons, as bytes. */
   addPacked(row: Omit<RowPieces, 'importRun'>, sums: EventSums): void;
-  /** Rows of the converter. */
+  /** Adds rows of the converter. */
   addConverted(rows: ConvertedRows): void;
-  /** Rows so far. */
+  /** Rows since the last `take`. */
   readonly count: number;
-  /** All of them; afterwards there are none. `names`: of the indices. */
+  /** Returns all rows and starts again. `names` maps the indices of names. */
   take(names: readonly string[]): RowsOfSegment;
 }
 
-/** What an event adds to the checksums of its day and name (src/imports/checksum.ts), and where it stands. */
+/** What an event adds to the checksums of its day and name (src/imports/checksum.ts), and its time and place. */
 export interface EventSums {
-  /** µs since the epoch. */
+  /** Time, in µs since the epoch. */
   readonly micros: number;
-  /** Its `received_at`, µs since the epoch. */
+  /** `received_at`, in µs since the epoch. */
   readonly place: number;
   /** Index of its name in the segment. */
   readonly name: number;
@@ -96,21 +96,21 @@ export interface EventSums {
   readonly contentHigh: number;
 }
 
-/** An event as the store will have it. */
+/** An event as stored. */
 export interface RowEvent {
   readonly uuid: string;
   readonly event: string;
   readonly distinctId: string;
-  /** Text of its properties with the mark of the run. */
+  /** JSON of the properties with the mark of the run. */
   readonly text: string;
-  /** The same as an object. */
+  /** The properties as an object. */
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** Structured clone. */
+/** Can be sent between threads. */
 export interface RowsOfSegment {
   readonly rows: RowBatch;
-  /** Undefined: the run needs none. */
+  /** `undefined` if the run needs no facts. */
   readonly facts: RowBatch | undefined;
   readonly sums: readonly DaySum[];
 }
@@ -119,9 +119,9 @@ export type DaySum = ReturnType<DaySums['list']>[number];
 export interface SegmentRowsOptions {
   readonly projectId: number;
   readonly runId: string;
-  /** Whether persons and groups of the target learn from facts. */
+  /** Whether persons and groups are updated from facts. */
   readonly wantsFacts: boolean;
-  /** Of the records, where they are known. */
+  /** Bytes of the records, if known. */
   readonly sourceBytes?: number;
 }
 
@@ -139,7 +139,7 @@ class Rows implements SegmentRows {
   constructor(options: SegmentRowsOptions) {
     this.#options = options;
     const { sourceBytes } = options;
-    // Properties take more room than their records: what events say of persons stands there twice.
+    // Properties are larger than their records, because person properties are in them twice.
     this.#writer = new EventRowWriter(undefined, sourceBytes === undefined ? undefined : sourceBytes * 2);
     this.#facts = options.wantsFacts ? new SegmentFacts(options) : undefined;
   }
@@ -171,7 +171,7 @@ class Rows implements SegmentRows {
     const keyDay = Math.floor(timestampMicros / dayMicros);
     const numbers = { projectId, historical: true, receivedAtMicros, timestampMicros, keyDay };
     this.#writer.addRow(numbers, { ...row, importRun });
-    // Such an event is a fact whatever others say.
+    // Such an event is always a fact.
     this.#facts?.writer.addRow(numbers, { ...row, importRun });
     this.#sums.add(sums);
   }
@@ -186,7 +186,7 @@ class Rows implements SegmentRows {
   }
 
   take(names: readonly string[]): RowsOfSegment {
-    // Facts are made of the columns of the rows.
+    // Facts are built from the columns of the rows.
     const facts = this.#facts?.take(this.#writer);
     const taken = { rows: this.#writer.take(), facts, sums: this.#sums.list(names) };
     this.#sums = createDaySums();
@@ -209,7 +209,7 @@ class Rows implements SegmentRows {
   }
 }
 
-/** Facts of both kinds of rows: what those of one kind say, those of the other may say once more. */
+/** Facts of both kinds of rows. A fact may occur once in each kind. */
 class SegmentFacts {
   readonly ofObjects: Facts;
   readonly #ofColumns: ColumnFacts;
@@ -223,7 +223,7 @@ class SegmentFacts {
   add(rows: ConvertedRows, at: Parameters<ColumnFacts['add']>[1]): void {
     this.#ofColumns.add(rows, at);
     for (let row = 0; row < rows.columns.rows; row += 1) {
-      if (rows.says[row] === says.more) this.ofObjects.add(eventOf(rows, row));
+      if (rows.personEffects[row] === personEffect.other) this.ofObjects.add(eventOf(rows, row));
     }
   }
 
@@ -253,7 +253,7 @@ function textIn(column: Uint8Array, at: number): string {
   return Buffer.from(column.buffer, column.byteOffset + from, to - from).toString();
 }
 
-/** The engine keeps two halves, each with its last bytes first. */
+/** The engine stores two little-endian halves. */
 function uuidIn(column: Uint8Array, row: number): string {
   const halves = [0, 8].map((half) => column.slice(row * 16 + half, row * 16 + half + 8).toReversed());
   const digits = halves.map((half) => Buffer.from(half).toString('hex')).join('');

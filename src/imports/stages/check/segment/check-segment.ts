@@ -19,7 +19,7 @@ import type { UnmappedNames } from './find-unmapped.ts';
 import { emptyResult } from '../tally/findings.ts';
 import { createRecordLedger, disagreements, type RecordLedger } from './record-ledger.ts';
 import { createRejectedFile, type RejectedFile } from '../rejected-file.ts';
-import type { PlainConverter, PlainSink } from '../fast/plain-converter.ts';
+import type { FastConverter, RowSink } from '../fast/fast-converter.ts';
 import { lineEnd, readLine, segmentLines, tooDeepReason, type SegmentLine } from './segment-lines.ts';
 import { createSegmentTally, type SegmentTally } from '../tally/segment-tally.ts';
 import type { SharedDevices } from '../tally/shared-devices.ts';
@@ -39,8 +39,8 @@ export interface SegmentCheckDeps {
   readonly links: Pick<Links, 'has'>;
   /** Memory of the reader. */
   readonly memory: Pick<SegmentMemory, 'exclude' | 'became' | 'links'>;
-  /** Converts plain records without building objects; `undefined` if all records are read as objects. */
-  readonly plain: PlainConverter | undefined;
+  /** Converts usual records without building objects; `undefined` if all records are read as objects. */
+  readonly fast: FastConverter | undefined;
   readonly rows: SegmentRows;
   readonly devices: Pick<SharedDevices, 'add'>;
   readonly unmapped: UnmappedNames;
@@ -117,13 +117,13 @@ async function checkDirectly(
     readonly lines: Buffer;
   },
 ): Promise<void> {
-  const { plain, rows, devices, signal, onLines } = deps;
+  const { fast, rows, devices, signal, onLines } = deps;
   const id = { low: 0, high: 0 };
   const isText = isUtf8(lines);
   let at = 0;
   let line = place.linesBefore + 1;
   let turnAt = line + recordsPerTurn;
-  const sink: PlainSink = {
+  const sink: RowSink = {
     rows,
     tally,
     ledger,
@@ -145,11 +145,11 @@ async function checkDirectly(
       turnAt = line + recordsPerTurn;
     }
     try {
-      const next = isText ? plain?.convert(lines, { at, line }, sink) : undefined;
+      const next = isText ? fast?.convert(lines, { at, line }, sink) : undefined;
       ({ at, line } = next ?? { at, line });
       if (next?.isUnusual === false) continue;
       const end = lineEnd(lines, at);
-      takeAsObject(end);
+      readAsObject(end);
       at = end + 1;
       line += 1;
     } catch (error) {
@@ -157,12 +157,12 @@ async function checkDirectly(
     }
   }
 
-  function takeAsObject(end: number): void {
+  function readAsObject(end: number): void {
     const each = readLine(lines, at, end, isText);
-    if (each.kind !== 'record') return counter.noRecord(each, line);
+    if (each.kind !== 'record') return counter.skipLine(each, line);
     counter.record();
-    const events = counter.settle(readSafely(deps.read, each.record), line, each.text);
-    for (const event of events) counter.take(event, line, () => each.text);
+    const events = counter.countResult(readSafely(deps.read, each.record), line, each.text);
+    for (const event of events) counter.store(event, line, () => each.text);
   }
 }
 
@@ -173,7 +173,7 @@ async function checkTransformed(
 ): Promise<void> {
   for await (const { line, text, result, failures } of transformRecords(transform, records, deps)) {
     for (const failure of failures) counter.refuse(failure, line, text);
-    for (const event of counter.settle(result, line, text, failures.length)) counter.take(event, line, () => text);
+    for (const event of counter.countResult(result, line, text, failures.length)) counter.store(event, line, () => text);
   }
 }
 
@@ -195,7 +195,7 @@ function* readRecords(
   for (const each of segmentLines(lines)) {
     line += 1;
     if (line % recordsPerTurn === 0) onLines?.(line - linesBefore);
-    if (each.kind !== 'record') counter.noRecord(each, line);
+    if (each.kind !== 'record') counter.skipLine(each, line);
     else {
       counter.record();
       yield { line, text: each.text, result: readSafely(read, each.record) };
@@ -206,11 +206,11 @@ function* readRecords(
 /** Counts the outcome of records and events, and turns events into rows or defers them. */
 interface Counter {
   record(): void;
-  noRecord(line: Exclude<SegmentLine, { kind: 'record' }>, at: number): void;
+  skipLine(line: Exclude<SegmentLine, { kind: 'record' }>, at: number): void;
   /** Returns the events of a record to store. `refused` is the number of its events that are already refused. */
-  settle(result: RecordResult, line: number, text: string, refused?: number): readonly WireEvent[];
+  countResult(result: RecordResult, line: number, text: string, refused?: number): readonly WireEvent[];
   refuse(refused: Pick<RefusedEvent, 'code' | 'reason'>, line: number, text: string): void;
-  take(event: WireEvent, line: number, text: () => string): void;
+  store(event: WireEvent, line: number, text: () => string): void;
 }
 
 interface Found extends Counts {
@@ -237,13 +237,13 @@ function createCounter(deps: SegmentCheckDeps, place: SegmentPlace, found: Found
   };
   return {
     record: tally.record,
-    noRecord: (each, line) => {
+    skipLine: (each, line) => {
       if (each.kind !== 'none') tally.record();
-      if (each.kind === 'blank') settleBlank(tally, each.reason, held?.get(line));
+      if (each.kind === 'blank') countBlank(tally, each.reason, held?.get(line));
       else if (each.kind === 'broken' && !noteIncomplete(deps, tally, each, `${place.part}, line ${line}`))
         reject(each, { line, original: each.text }, 'unreadable');
     },
-    settle: (result, line, text, refused = 0) => {
+    countResult: (result, line, text, refused = 0) => {
       noteFound(tally, result);
       if (result.kind === 'skipped') tally.skip(result.reason);
       else if (result.kind === 'unreadable') {
@@ -259,7 +259,7 @@ function createCounter(deps: SegmentCheckDeps, place: SegmentPlace, found: Found
       return [];
     },
     refuse,
-    take: (event, line, text) => {
+    store: (event, line, text) => {
       const converted = convert(event);
       // A link repeats the values of its event.
       const isLink = isLinkOf(deps.links, event);
@@ -347,7 +347,7 @@ function noteUnreadableTime({ times }: SegmentCheckDeps, tally: SegmentTally, te
 }
 
 /** `held` is the rejected record that the line represents; the export has already stored it. */
-function settleBlank(tally: SegmentTally, reason: string, held: RejectedRecord | undefined): void {
+function countBlank(tally: SegmentTally, reason: string, held: RejectedRecord | undefined): void {
   if (held === undefined) tally.skip(reason);
   else tally.reject(held, 'unreadable');
 }

@@ -54,7 +54,7 @@ const wireEvents = fc.record({
   ),
 });
 
-/** What the door says to an event as it is sent. */
+/** Returns the verdict of ingest on an event as sent. */
 function ingestOf(json: string): string {
   const scan = scanBatch(Buffer.from(`[${json}]`), scanLimits(eventBytesMax));
   const verdict = validateEvent(scan, 0, 'historical', now);
@@ -75,22 +75,22 @@ describe('converted events', () => {
     ['$groupidentify', { $group_type: 'team', $group_key: 't1', $group_set: 'pro' }, 'invalid_group_set'],
     ['$groupidentify', { $group_type: 'team', $group_key: 't1', $group_set: [] }, undefined],
     ['seen', { $process_person_profile: false, $group_set: 'pro' }, undefined],
-  ])('%s that the pipeline would refuse is refused before it has a row: %j', (event, properties, code) => {
+  ])('%s that the pipeline would refuse is refused before a row is written: %j', (event, properties, code) => {
     const uuid = '0190a000-0000-4000-8000-00000000000f';
     const timestamp = '2024-03-01T12:00:00Z';
     const converted = convert({ uuid, event, distinct_id: 'u1', timestamp, properties });
     expect(converted.kind === 'refused' ? converted.code : undefined).toBe(code);
   });
 
-  it('are refused exactly where the door refuses them, with its code; what is ready passes the door', () => {
+  it('are refused exactly if ingest refuses them, with the same code, and accepted by ingest when ready', () => {
     fc.assert(
       fc.property(wireEvents, (event) => {
         const converted = convert(event);
-        // Another form of time or id may take an event over the limit of size, or below it.
+        // A rewritten time or id may move an event across the size limit.
         const isOnEdge = Math.abs(Buffer.byteLength(marked(event)) - eventBytesMax) < 100;
-        const door = isOnEdge && converted.kind === 'refused' ? converted.code : ingestOf(marked(event));
-        // To an empty uuid the door gives one itself.
-        const expected = door === 'ok' && event.uuid === '' ? 'invalid_event_uuid' : door;
+        const verdict = isOnEdge && converted.kind === 'refused' ? converted.code : ingestOf(marked(event));
+        // Ingest assigns a uuid if it is empty.
+        const expected = verdict === 'ok' && event.uuid === '' ? 'invalid_event_uuid' : verdict;
         expect(converted.kind === 'ready' ? 'ok' : converted.code).toBe(
           isOnEdge && converted.kind === 'ready' ? 'ok' : expected,
         );
@@ -100,7 +100,7 @@ describe('converted events', () => {
     );
   });
 
-  it('an event that only the written out time takes over the limit is refused as too large', () => {
+  it('an event that exceeds the limit only with its full time is refused as too large', () => {
     const event = {
       uuid: '0190a000-0000-4000-8000-000000000001',
       event: 'e',
@@ -114,7 +114,7 @@ describe('converted events', () => {
     expect(convert({ ...full, properties: { a: 'x'.repeat(room - 20) } }).kind).toBe('ready');
   });
 
-  it('keep everything but the form of time, uuid and overlong ids, and carry the marks of the run', () => {
+  it('keep everything except the form of time, uuid and overlong ids, and contain the marks of the run', () => {
     fc.assert(
       fc.property(wireEvents, (event) => {
         const converted = convert(event);
@@ -137,7 +137,7 @@ describe('converted events', () => {
 });
 
 describe('times of events', () => {
-  it('are read as the door reads them, and written so that they are read back to the microsecond', () => {
+  it('are parsed as in ingest, and written so that they parse to the same microsecond', () => {
     const read = createTimeReader();
     const digits = fc.stringMatching(/^(19|20|99)\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-6]\d:[0-6]\d(\.\d{0,10})?Z?$/);
     fc.assert(

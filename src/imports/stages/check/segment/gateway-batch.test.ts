@@ -15,9 +15,9 @@ const message = (id: string): string =>
 const received = '"receivedAt":"2024-01-01T08:00:05.100Z"';
 
 const files: readonly (readonly [string, string])[] = [
-  ['one batch a line', `{"batch":[${message('a')}],${received}}\n{"batch":[${message('b')}],${received}}\n`],
+  ['one batch per line', `{"batch":[${message('a')}],${received}}\n{"batch":[${message('b')}],${received}}\n`],
   ['one batch over several lines', `{\n"batch": [\n${message('a')},\n${message('b')}\n],\n${received}\n}\n`],
-  ['received before the list', `{${received},"batch":[${message('a')},${message('b')}]}\n`],
+  ['receivedAt before the batch', `{${received},"batch":[${message('a')},${message('b')}]}\n`],
   ['an archived job', `{"event_payload":{"batch":[${message('a')},${message('b')}],${received}}}\n`],
 ];
 

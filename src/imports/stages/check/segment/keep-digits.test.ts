@@ -6,34 +6,34 @@ import { keepDigits } from './transform-events.ts';
 const big = '12345678901234567890123';
 const rounded = String(Number(big));
 
-/** What comes back of code that gets `text` and gives back `after`. */
+/** Returns the result for code that received `text` and returned `after`. */
 function kept(text: string, after: unknown, texts: readonly string[] = []): string {
   const before = parseExactValues(text) as Json;
   const beforeText = JSON.stringify(before);
-  // Over the bridge and back.
+  // JSON, as on the way to the plugin process and back.
   const result = keepDigits({ before, beforeText }, JSON.parse(JSON.stringify(after)) as Json, texts);
   return result.kind === 'kept' ? JSON.stringify(result.properties) : `lost ${result.number}`;
 }
 
-describe('digits that JavaScript does not hold', () => {
+describe('digits beyond the precision of JavaScript', () => {
   it.each<[string, string, unknown, string]>([
-    ['stay where they were', `{"a":${big}}`, { a: Number(big), b: 1 }, `{"a":${big},"b":1}`],
+    ['stay in place', `{"a":${big}}`, { a: Number(big), b: 1 }, `{"a":${big},"b":1}`],
     ['stay in lists', `{"a":[1,${big}]}`, { a: [1, Number(big)] }, `{"a":[1,${big}]}`],
     ['follow to another name', `{"a":${big}}`, { b: { c: [Number(big)] } }, `{"b":{"c":[${big}]}}`],
     [
-      'stay under a name of their own',
+      'stay under the name __proto__',
       `{"__proto__":${big}}`,
       JSON.parse(`{"__proto__":${rounded}}`),
       `{"__proto__":${big}}`,
     ],
-    ['stay where they are negative zero', '{"a":-0}', { a: 0, b: 0 }, '{"a":-0,"b":0}'],
-    ['stay where they are too many for any number', '{"a":1e999}', { a: null, b: null }, '{"a":1e999,"b":null}'],
-    ['give way to what the code wrote', `{"a":${big}}`, { a: 5 }, '{"a":5}'],
-    ['go with what the code took out', `{"a":${big}}`, {}, '{}'],
-    ['are not given to a short number by chance', '{"a":0.1000000000000000055}', { b: 0.1 }, '{"b":0.1}'],
-    ['are missed in a text', `{"a":${big}}`, { a: Number(big), b: `no ${Number(big)}` }, `lost ${big}`],
+    ['stay in a negative zero', '{"a":-0}', { a: 0, b: 0 }, '{"a":-0,"b":0}'],
+    ['stay in a number that is too large', '{"a":1e999}', { a: null, b: null }, '{"a":1e999,"b":null}'],
+    ['are replaced by what the code wrote', `{"a":${big}}`, { a: 5 }, '{"a":5}'],
+    ['are removed with a property that the code removed', `{"a":${big}}`, {}, '{}'],
+    ['are not added to a short number that happens to be equal', '{"a":0.1000000000000000055}', { b: 0.1 }, '{"b":0.1}'],
+    ['are reported lost in a text', `{"a":${big}}`, { a: Number(big), b: `no ${Number(big)}` }, `lost ${big}`],
     [
-      'are not missed in a text that had them',
+      'are not reported lost in a text that already contained the rounded number',
       `{"a":${big},"b":"${rounded}"}`,
       { a: 1, b: rounded },
       `{"a":1,"b":"${rounded}"}`,
@@ -42,7 +42,7 @@ describe('digits that JavaScript does not hold', () => {
     expect(kept(text, after)).toBe(expected);
   });
 
-  it('are missed in an id', () => {
+  it('are reported lost in an id', () => {
     expect(kept(`{"a":${big}}`, { a: Number(big) }, ['seen', rounded])).toBe(`lost ${big}`);
   });
 });

@@ -14,12 +14,12 @@ const lines = ['seen', ...notEventNames, '$pageview', ...notEventNames].map((eve
 );
 
 it.each<[string, Partial<RunOptions>]>([
-  ['by the fast table', {}],
-  // A choice by a property is made by the reader alone.
+  ['by the fast path', {}],
+  // Only the reader can apply a choice by a property.
   ['by the reader', { choice: { user_agent: true } }],
 ])(
-  'what is no event is skipped %s, each record counted, and the events around it are loaded',
-  async (_way, options) => {
+  'records that are not events are skipped and counted %s, and the events around them are loaded',
+  async (_path, options) => {
     await using test = await checkTest({ format: 'posthog', ...options });
     await test.stage('file', lines, 3);
     const { verdict, totals, days } = await test.check();

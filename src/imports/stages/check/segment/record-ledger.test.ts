@@ -10,7 +10,7 @@ const agreeing: SegmentCounts = {
 };
 
 describe('the counts of a segment', () => {
-  it('are made by the reading and by the writing side, and every difference between them is found', () => {
+  it('are made independently when reading and writing, and every difference is found', () => {
     expect(disagreements(agreeing)).toEqual([]);
     const counts = agreeing.tally.counts();
     for (const key of ['records', 'converted', 'skipped', 'unreadable', 'events'] as const) {
@@ -23,7 +23,7 @@ describe('the counts of a segment', () => {
     expect(disagreements({ ...agreeing, written: 0 })).toEqual(['events: written, and rows or deferred: 3 and 0']);
   });
 
-  it('leave out blank lines and those that continue a record, wherever the segment begins and ends', () => {
+  it('exclude blank lines and those that continue a record, wherever the segment begins and ends', () => {
     const blank = Buffer.from('\n{"a":"\\n"}\n \t\r\n\ufeff\n{}\n{}\n\n7\n ');
     expect(disagreements({ ...agreeing, lines: blank })).toEqual([]);
     expect(linesWithoutRecord(blank)).toBe(5);
@@ -35,7 +35,7 @@ describe('the counts of a segment', () => {
     expect(linesWithoutRecord(without)).toBe(0);
   });
 
-  it('count a line once, however many events it has, and keep how many links it has if it has nothing else', () => {
+  it('count a line once, however many events it has, and its links if it has no other events', () => {
     const ledger = createRecordLedger();
     ledger.stored(1);
     ledger.stored(2, true);

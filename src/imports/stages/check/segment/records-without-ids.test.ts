@@ -21,7 +21,7 @@ const sources: readonly (readonly [string, (name: string) => object, Record<stri
 ];
 
 type Files = readonly (readonly string[])[];
-/** Names of events of each file. */
+/** Event names of each file. */
 const files: Files = [
   ['a', 'a', 'b', 'a'],
   ['a', 'c', 'a'],
@@ -45,11 +45,11 @@ async function idsOf(
   return (await test.events()).map(({ uuid }) => uuid).toSorted();
 }
 
-describe('records without an id of their own', () => {
+describe('records without an id', () => {
   it.each(sources)('%s: have the same ids however files are grouped into runs', async (...source) => {
     const alone = await Promise.all(files.map((file) => idsOf(source, [file])));
     const expected = [...new Set(alone.flat())].toSorted();
-    // Three of a, for no file has more of them; one of b and of c each.
+    // Three of a, the most in one file; one of b and one of c.
     expect(expected).toHaveLength(5);
     expect(await idsOf(source, files)).toEqual(expected);
     expect(await idsOf(source, files.toReversed(), { threads: 3 })).toEqual(expected);

@@ -18,12 +18,12 @@ const records = (count: number): ReadRecord[] =>
     result: { kind: 'events', events: [eventOf(2 * line), eventOf(2 * line + 1)] },
   }));
 
-interface Watched extends Transform {
+interface CountingTransform extends Transform {
   readonly sizes: readonly number[];
   readonly closed: () => number;
 }
 
-function watched(outcomeOf: (event: WireEvent) => TransformOutcome): Watched {
+function countingTransform(outcomeOf: (event: WireEvent) => TransformOutcome): CountingTransform {
   const sizes: number[] = [];
   let closed = 0;
   const transform = transformOf(() => outcomeOf);
@@ -51,9 +51,9 @@ const kept = (event: WireEvent): TransformOutcome => ({ kind: 'kept', event });
 const memory = createSegmentMemory();
 const never = { signal: new AbortController().signal, memory };
 
-describe('records on their way through a transform', () => {
-  it('come in their order, their events many at a time', async () => {
-    const transform = watched(kept);
+describe('transforming records', () => {
+  it('yields records in order and passes events in batches', async () => {
+    const transform = countingTransform(kept);
     const found = await Array.fromAsync(transformRecords(transform, records(1000), never));
     expect(found.map(({ line }) => line)).toEqual(records(1000).map(({ line }) => line));
     expect(found.map(({ result }) => result)).toMatchObject(records(1000).map(({ result }) => result));
@@ -61,8 +61,8 @@ describe('records on their way through a transform', () => {
     expect(transform.closed()).toBe(1);
   });
 
-  it('a failure ahead of those that are looked at is met in its turn', async () => {
-    const transform = watched((event) => {
+  it('a failure in a batch ahead surfaces in its turn', async () => {
+    const transform = countingTransform((event) => {
       if (event.properties['n'] === 600) throw new Error('gone');
       return kept(event);
     });
@@ -77,15 +77,15 @@ describe('records on their way through a transform', () => {
     expect([lines.length, transform.closed()]).toEqual([256, 1]);
   });
 
-  it('what is under way is waited for when nobody wants the rest, and the code is closed', async () => {
-    const transform = watched(kept);
+  it('a caller that stops early waits for the running batch, and the transform is closed', async () => {
+    const transform = countingTransform(kept);
     for await (const { line } of transformRecords(transform, records(1000), never)) if (line === 3) break;
     expect([transform.sizes, transform.closed()]).toEqual([[512, 512], 1]);
   });
 
-  it('a run that is stopped takes nothing of what came meanwhile', async () => {
+  it('an aborted run uses no result that arrived after the abort', async () => {
     const stop = new AbortController();
-    const transform = watched(kept);
+    const transform = countingTransform(kept);
     const all = async (): Promise<void> => {
       for await (const { line } of transformRecords(transform, records(1000), { signal: stop.signal, memory })) {
         if (line === 255) stop.abort(new Error('paused'));

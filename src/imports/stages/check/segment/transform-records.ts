@@ -39,7 +39,7 @@ export async function* transformRecords(
   { signal, memory }: TransformRecordsDeps,
 ): AsyncGenerator<TransformedRecord> {
   const opened = await transform.open();
-  const leftOutReason = `dropped by the transform "${transform.name}"`;
+  const dropReason = `dropped by the transform "${transform.name}"`;
   const batches = batchesOf(records);
   const runAhead = (): Promise<RanBatch | undefined> => {
     const running = runNext(batches, transform, opened);
@@ -56,7 +56,7 @@ export async function* transformRecords(
       let at = 0;
       for (const record of ran.batch) {
         const own = ran.outcomes.slice(at, (at += eventsOf(record.result).length));
-        yield settled(record, own, leftOutReason, memory);
+        yield toTransformed(record, own, dropReason, memory);
       }
     }
   } finally {
@@ -103,10 +103,10 @@ function eventsOf(result: RecordResult): readonly WireEvent[] {
   return result.kind === 'events' ? result.events : [];
 }
 
-function settled(
+function toTransformed(
   record: ReadRecord,
   outcomes: readonly TransformOutcome[],
-  leftOutReason: string,
+  dropReason: string,
   memory: TransformRecordsDeps['memory'],
 ): TransformedRecord {
   const { result } = record;
@@ -114,16 +114,16 @@ function settled(
   const events: WireEvent[] = [];
   const failures: TransformFailure[] = [];
   const leftOut = [...(result.chosen?.leftOut ?? [])];
-  const isMade = ({ uuid }: WireEvent): boolean => memory.links.has(uuid);
-  const isOfLinks = result.events.every(isMade);
+  const isLinkEvent = ({ uuid }: WireEvent): boolean => memory.links.has(uuid);
+  const hasOnlyLinks = result.events.every(isLinkEvent);
   for (const [index, outcome] of outcomes.entries()) {
     const event = result.events[index];
-    const isLink = event !== undefined && isMade(event);
-    if (isLink) memory.became(event, outcomeNumber(outcome, event, isOfLinks));
+    const isLink = event !== undefined && isLinkEvent(event);
+    if (isLink) memory.became(event, outcomeNumber(outcome, event, hasOnlyLinks));
     if (outcome.kind === 'kept') events.push(outcome.event);
     else if (outcome.kind === 'failed') failures.push(outcome);
     // A link that occurs in several segments counts once.
-    else if (!isLink || memory.exclude(event.uuid, leftOutReason)) leftOut.push(leftOutReason);
+    else if (!isLink || memory.exclude(event.uuid, dropReason)) leftOut.push(dropReason);
   }
   const chosen = { read: events.length + failures.length + leftOut.length, leftOut };
   const found = {
@@ -134,7 +134,7 @@ function settled(
   const isDropped = events.length + failures.length === 0;
   return {
     ...record,
-    result: isDropped ? { kind: 'skipped', reason: leftOutReason, ...found } : { kind: 'events', events, ...found },
+    result: isDropped ? { kind: 'skipped', reason: dropReason, ...found } : { kind: 'events', events, ...found },
     failures,
   };
 }
@@ -145,10 +145,10 @@ const id = { low: 0, high: 0 };
 const key = { low: 0, high: 0 };
 
 /** Identifies the result of transforming a link: equal results have equal numbers. */
-function outcomeNumber(outcome: TransformOutcome, { uuid }: WireEvent, isOfLinks: boolean): number {
+function outcomeNumber(outcome: TransformOutcome, { uuid }: WireEvent, hasOnlyLinks: boolean): number {
   if (outcome.kind === 'failed') return apart;
   // A record of nothing but links is skipped as a whole.
-  if (outcome.kind === 'dropped') return isOfLinks ? apart : dropped;
+  if (outcome.kind === 'dropped') return hasOnlyLinks ? apart : dropped;
   const { event } = outcome;
   if (event.uuid !== uuid) return apart;
   hashText(event.event, name);

@@ -3,7 +3,7 @@ import type { RejectedRecord } from '../../../staging.ts';
 import { checkSegment, type OnLines } from '../segment/check-segment.ts';
 import { findUnmapped } from '../segment/find-unmapped.ts';
 import { openReader, type ReaderOptions } from '../open-reader.ts';
-import { createPlainConverter } from '../fast/plain-converter.ts';
+import { createFastConverter } from '../fast/fast-converter.ts';
 import { createSegmentMemory, type Before, type KnownBefore, type SegmentMemories } from './segment-memory.ts';
 import { createPairs } from '../tally/shared-devices.ts';
 import type { CheckTools } from '../check-tools.ts';
@@ -92,7 +92,7 @@ export async function checkAlone(
   };
   const deps = {
     ...own,
-    plain: createPlainConverter({ ...own, machine: tools.machine }),
+    fast: createFastConverter({ ...own, module: tools.module }),
     links: memory.links,
     memory,
     rows: createSegmentRows({ runId, projectId, wantsFacts, sourceBytes: task.lines.length }),

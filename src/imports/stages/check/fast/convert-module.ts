@@ -1,15 +1,15 @@
 import { openWasm, wasmPageBytes, type Wasm } from '../../../../base/wasm.ts';
 
-/** What assembly/convert.ts asks the program; see assembly/convert/ask.ts. Places are offsets in its memory. */
-export interface Asked {
+/** Functions that the module imports, as declared in assembly/convert/host.ts. Positions are offsets in its memory. */
+export interface Host {
   meaningOfKey(table: number, from: number, to: number): number;
   answerTo(memo: number): number;
   fromZone(zone: number, ms: number): number;
-  saysTwoCharacters(from: number, to: number): boolean;
+  hasTwoCharacters(from: number, to: number): boolean;
   countUuid(isContent: boolean, uuid: number, at: number): number;
 }
 
-/** What it wants to be told, as it describes it. */
+/** Variables of the module that the program sets; assembly/convert documents them. */
 export type Variable =
   | 'objects'
   | 'objectCount'
@@ -20,13 +20,13 @@ export type Variable =
   | 'memberCount'
   | 'properties'
   | 'propertyCount'
-  | 'keysHad'
-  | 'heard'
+  | 'keysSeen'
+  | 'unmapped'
   | 'texts'
   | 'textsEnd'
   | 'lists'
   | 'listCount'
-  | 'namesHad'
+  | 'namesSeen'
   | 'namePlaces'
   | 'textZone'
   | 'numberZone'
@@ -40,11 +40,11 @@ export type Variable =
   | 'groups'
   | 'source'
   | 'sourceBytes'
-  | 'settled'
-  | 'settledCount'
-  | 'settledPieces'
+  | 'normalisedTexts'
+  | 'normalisedCount'
+  | 'normalisedPieces'
   | 'values'
-  | 'isSettled'
+  | 'isNormalised'
   | 'urlProperty'
   | 'hostProperty'
   | 'pathProperty'
@@ -81,64 +81,60 @@ export type Variable =
   | 'ids'
   | 'propertiesColumn'
   | 'skipped'
-  | 'heardCounts';
+  | 'unmappedCounts';
 
 interface Code {
   heapBase(): number;
-  /** Place of what the last call of `convert` came to. */
+  /** Returns the address of the result of the last `convert`. */
   block(): number;
-  /** Converts the lines there; gives where the first one begins that it did not take. */
+  /** Converts lines; returns the start of the first one that was not converted. */
   convert(from: number, to: number): number;
-  /** Writes a time, µs since the epoch, as texts of events have it; gives where it ends. */
+  /** Writes a time, in µs since the epoch, in the form of event texts; returns its end. */
   writeTimeOf(at: number, micros: number): number;
 }
 
 type Exports = Code & Readonly<Record<Variable, { value: number }>>;
 
-/** The code that converts, and its memory: for one converter at a time, which is the one that is asked. */
-export interface PlainMachine {
+/** The WebAssembly module of assembly/convert.ts and its memory. It serves one converter at a time, its host. */
+export interface ConvertModule {
   readonly code: Code;
-  asked: Asked | undefined;
-  /** The memory, and the same by four bytes; others after `grow`. */
+  host: Host | undefined;
+  /** The memory as bytes and as 32-bit words; `grow` replaces both. */
   readonly bytes: Buffer;
   readonly words: Int32Array;
-  /** Makes room up to so many bytes. */
+  /** Grows the memory to at least this size. */
   grow(bytes: number): void;
   set(values: Readonly<Partial<Record<Variable, number>>>): void;
 }
 
 const pagesAtFirst = 16;
 
-/** Undefined: it was not built, and records are read as objects. */
-export function openPlainMachine(): PlainMachine | undefined {
-  const machine: { asked: Asked | undefined } = { asked: undefined };
-  const who = (): Asked => {
-    if (machine.asked === undefined) throw new Error('expected a converter to be at work');
-    return machine.asked;
+/** Returns `undefined` if the module is not built; all records are then read as objects. */
+export function openConvertModule(): ConvertModule | undefined {
+  let module: ConvertModule | undefined;
+  const host = (): Host => {
+    if (module?.host === undefined) throw new Error('expected a converter that uses the module');
+    return module.host;
   };
   const opened = openWasm<Exports>('convert', pagesAtFirst, {
-    ask: {
-      meaningOfKey: (table = 0, from = 0, to = 0) => who().meaningOfKey(table, from, to),
-      answerTo: (memo = 0) => who().answerTo(memo),
-      fromZone: (zone = 0, ms = 0) => who().fromZone(zone, ms),
-      saysTwoCharacters: (from = 0, to = 0) => Number(who().saysTwoCharacters(from, to)),
-      countUuid: (isContent = 0, uuid = 0, at = 0) => who().countUuid(isContent !== 0, uuid, at),
+    host: {
+      meaningOfKey: (table = 0, from = 0, to = 0) => host().meaningOfKey(table, from, to),
+      answerTo: (memo = 0) => host().answerTo(memo),
+      fromZone: (zone = 0, ms = 0) => host().fromZone(zone, ms),
+      hasTwoCharacters: (from = 0, to = 0) => Number(host().hasTwoCharacters(from, to)),
+      countUuid: (isContent = 0, uuid = 0, at = 0) => host().countUuid(isContent !== 0, uuid, at),
     },
   });
-  return opened && machineOf(opened, machine);
+  module = opened && moduleOf(opened);
+  return module;
 }
 
-function machineOf({ exports, memory }: Wasm<Exports>, who: { asked: Asked | undefined }): PlainMachine {
+function moduleOf({ exports, memory }: Wasm<Exports>): ConvertModule {
   let bytes = Buffer.from(memory.buffer);
   let words = new Int32Array(memory.buffer);
   return {
     code: exports,
-    get asked() {
-      return who.asked;
-    },
-    set asked(asked) {
-      who.asked = asked;
-    },
+    host: undefined,
     get bytes() {
       return bytes;
     },
@@ -158,7 +154,7 @@ function machineOf({ exports, memory }: Wasm<Exports>, who: { asked: Asked | und
   };
 }
 
-/** Throws where the module was built of other sources than this program. */
+/** Throws if the module was built from other sources than this program. */
 function variableOf(exports: Exports, name: Variable): { value: number } {
   const variable = exports[name] as { value: number } | undefined;
   if (variable !== undefined) return variable;

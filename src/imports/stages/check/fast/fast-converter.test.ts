@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { damagedLine, damages, type Damage } from '../../../../../test/support/damaged-lines.ts';
-import { checkBothWays, type BothWaysOptions } from '../../../../../test/support/plain-check.ts';
+import { checkWithBoth, type CheckOptions } from '../../../../../test/support/compare-executors.ts';
 import { amplitude } from '../../../formats/amplitude/amplitude.ts';
 import { amplitudeRecords } from '../../../formats/amplitude/records.fixture.ts';
 import { ga4 } from '../../../formats/ga4/ga4.ts';
@@ -25,12 +25,12 @@ interface Covered {
   readonly name?: string;
   readonly format: Format;
   readonly records: (seed: number, count: number) => Iterable<unknown>;
-  /** Of the records that a source writes, at least. */
+  /** Minimum share of records that the converter handles. */
   readonly share: number;
-  readonly options: readonly BothWaysOptions[];
+  readonly options: readonly CheckOptions[];
 }
 
-/** Several names for one property, and one for several. */
+/** Maps several names to one property, and names to names that others already have. */
 const crossed = (format: Format): NameTable => ({
   ...format.names,
   events: { ...format.names.events, 'Signed Up': 'Joined', 'Item Viewed': null, 'Order Done': '$identify' },
@@ -50,11 +50,11 @@ const crossed = (format: Format): NameTable => ({
   },
 });
 
-const tight: BothWaysOptions = { eventBytesMax: 1500 };
+const tight: CheckOptions = { eventBytesMax: 1500 };
 
 const inNewYork = { time_zone: 'America/New_York' };
 
-/** Ids follow from the content. */
+/** Uuids are derived from the content. */
 const withoutId = { mapping: JSON.stringify({ event: 'what', distinct_id: 'shop', timestamp: 'at' }) };
 
 const covered: readonly Covered[] = [
@@ -116,7 +116,7 @@ const covered: readonly Covered[] = [
     ],
   },
   {
-    name: 'heap, tables of events',
+    name: 'heap, event tables',
     format: heap,
     records: (seed, count) => [...heapRecords(seed, count * 2)].filter(({ event_id: id }) => id !== undefined),
     share: 0.8,
@@ -126,7 +126,7 @@ const covered: readonly Covered[] = [
     ],
   },
   {
-    name: 'heap, whatever it exports',
+    name: 'heap, all tables',
     format: heap,
     records: heapRecords,
     share: 0.5,
@@ -173,7 +173,7 @@ function segmentsOf(lines: readonly string[]): Buffer[] {
   );
 }
 
-/** A text of JSON in the line is damaged, not the line itself. */
+/** Damages a JSON text in the line instead of the line itself. */
 function damagedWithin(line: string, damage: Damage): string {
   const texts = [...line.matchAll(/"(?:[^"\\]|\\.)*"/g)].filter(([text]) => text.startsWith('"{'));
   const found = texts[damage.place % Math.max(1, texts.length)];
@@ -183,22 +183,22 @@ function damagedWithin(line: string, damage: Damage): string {
   return line.slice(0, found.index) + damaged + line.slice(found.index + text.length);
 }
 
-/** Lines as a source writes them, some of them damaged, for which the two ways differ; null: none was found. */
-async function findDifference({ format, records }: Covered, given: BothWaysOptions): Promise<unknown> {
+/** Searches for lines, some of them damaged, for which the executors differ; null if none is found. */
+async function findDifference({ format, records }: Covered, given: CheckOptions): Promise<unknown> {
   const property = fc.asyncProperty(fc.integer(), fc.array(damages, { maxLength: 60 }), async (seed, damage) => {
     const lines = linesOf(records(seed, 40));
     for (const each of damage) {
       const at = each.line % lines.length;
       lines[at] = each.place % 3 === 0 ? damagedWithin(lines[at] ?? '', each) : damagedLine(lines[at] ?? '', each);
     }
-    // Some come again, in the other segment.
-    const { plain, objects } = await checkBothWays(format, segmentsOf([...lines, ...lines.slice(0, 8)]), given);
-    return isDeepStrictEqual(plain, objects);
+    // The other segment repeats some lines.
+    const { fast, reader } = await checkWithBoth(format, segmentsOf([...lines, ...lines.slice(0, 8)]), given);
+    return isDeepStrictEqual(fast, reader);
   });
   return (await fc.check(property, { numRuns: 20 })).counterexample;
 }
 
-it('an event of more keys than the door takes is refused, whichever way it goes', async () => {
+it('an event with too many keys for ingest is refused by both executors', async () => {
   const uuid = '018f3a2b-4c5d-7e6f-8a9b-0c1d2e3f4a5b';
   const event = { uuid, event: 'x', distinct_id: 'd1', timestamp: '2024-05-01T10:20:30Z' };
   const member = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`m${index}`, index]));
@@ -206,31 +206,31 @@ it('an event of more keys than the door takes is refused, whichever way it goes'
     JSON.stringify({ ...event, properties: { list: Array.from({ length }, () => member) } }),
   );
   const all = [lines[0] ?? '', ...lines];
-  const { plain, objects, taken } = await checkBothWays(posthog, segmentsOf(all));
-  expect(plain).toEqual(objects);
-  expect(taken).toBe(1);
-  expect(plain.rejected.join('')).toContain('too_many_keys');
+  const { fast, reader, converted } = await checkWithBoth(posthog, segmentsOf(all));
+  expect(fast).toEqual(reader);
+  expect(converted).toBe(1);
+  expect(fast.rejected.join('')).toContain('too_many_keys');
 });
 
-it('a name that is too long to be remembered is converted like any other', async () => {
+it('a name that is too long to be cached is converted like any other', async () => {
   const event = '名'.repeat(100);
   const lines = [1, 2, 3].map((number) =>
     JSON.stringify({ event, properties: { time: 1_700_000_000 + number, distinct_id: 'u1', $insert_id: `${number}` } }),
   );
-  const { plain, objects, taken } = await checkBothWays(mixpanel, segmentsOf(lines));
-  expect(plain).toEqual(objects);
-  // The first is kept as a sample.
-  expect(taken).toBe(2);
+  const { fast, reader, converted } = await checkWithBoth(mixpanel, segmentsOf(lines));
+  expect(fast).toEqual(reader);
+  // The reader handles the first record as a sample.
+  expect(converted).toBe(2);
 });
 
-it('an object in a column that is left out is taken apart, whichever way it goes', async () => {
+it('an object in an excluded column is flattened by both executors', async () => {
   const lines = linesOf(ga4Records(3, 20)).map((line) => line.replace(/"event_date":"\d+"/, '"event_date":{"b":1}'));
-  const { plain, objects } = await checkBothWays(ga4, segmentsOf(lines));
-  expect(plain).toEqual(objects);
-  expect(JSON.stringify(plain.events)).toContain('event_date_b');
+  const { fast, reader } = await checkWithBoth(ga4, segmentsOf(lines));
+  expect(fast).toEqual(reader);
+  expect(JSON.stringify(fast.events)).toContain('event_date_b');
 });
 
-it('a country of two letters becomes a code, whichever way it goes', async () => {
+it('a country of two letters becomes a code in both executors', async () => {
   const base = { visitorId: 'u-1', browserTimestamp: 1_714_558_830_123, eventType: 'load' };
   const all = [
     { country: 'de', a: 1 },
@@ -241,38 +241,38 @@ it('a country of two letters becomes a code, whichever way it goes', async () =>
     { country: 'Germany' },
   ];
   const lines = all.map((row, at) => JSON.stringify({ ...base, eventId: `e-${at}`, ...row }));
-  const { plain, objects, taken } = await checkBothWays(pendo, segmentsOf([lines[5] ?? '', ...lines]));
-  expect(plain).toEqual(objects);
-  // The first is kept as a sample, and letters of several bytes are for the reader.
-  expect(taken).toBe(5);
-  const codes = plain.events.map((event) => /"\$geoip_country_code":("[^"]*")/.exec(event.map(String).join(' '))?.[1]);
+  const { fast, reader, converted } = await checkWithBoth(pendo, segmentsOf([lines[5] ?? '', ...lines]));
+  expect(fast).toEqual(reader);
+  // The reader handles the first record as a sample, and multi-byte letters.
+  expect(converted).toBe(5);
+  const codes = fast.events.map((event) => /"\$geoip_country_code":("[^"]*")/.exec(event.map(String).join(' '))?.[1]);
   expect(codes.toSorted()).toEqual(['"  "', '"DE"', '"FR"', '"FR"', '"É!"', undefined, undefined]);
 });
 
-/** A slow machine may take its time over so many records. */
+/** Many records take long on a slow machine. */
 const patienceMs = 120_000;
 
 describe.each(covered.map((each) => [each.name ?? each.format.slug, each] as const))('%s', (_slug, each) => {
-  it('most records are converted without objects, and nothing of what they become differs', async () => {
+  it('most records are converted without objects, with the same result', async () => {
     const lines = linesOf(each.records(1, 1000));
-    const { plain, objects, taken } = await checkBothWays(each.format, segmentsOf(lines), each.options[0]);
-    expect(plain).toEqual(objects);
-    expect(taken).toBeGreaterThan(lines.length * each.share);
+    const { fast, reader, converted } = await checkWithBoth(each.format, segmentsOf(lines), each.options[0]);
+    expect(fast).toEqual(reader);
+    expect(converted).toBeGreaterThan(lines.length * each.share);
   });
 
-  it('what an event says of a person that it is not to have is left out of both ways alike', async () => {
+  it('person properties of events without a profile are omitted by both executors', async () => {
     const member = { kind: 'member', line: 0, name: '$process_person_profile' } as const;
     const lines = linesOf(each.records(2, 60)).map((line, place) =>
       damagedLine(line, { ...member, place, value: place % 4 === 0 ? 'true' : 'false' }),
     );
     for (const given of each.options) {
-      const { plain, objects } = await checkBothWays(each.format, segmentsOf(lines), given);
-      expect(plain).toEqual(objects);
+      const { fast, reader } = await checkWithBoth(each.format, segmentsOf(lines), given);
+      expect(fast).toEqual(reader);
     }
   });
 
   it.each(each.options.map((given, index) => [index, given] as const))(
-    'whatever is damaged, both ways leave the same behind: options %i',
+    'damaged records give the same result in both executors: options %i',
     async (_index, given) => {
       expect(await findDifference(each, given)).toBeNull();
     },

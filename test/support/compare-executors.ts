@@ -4,8 +4,8 @@ import type { Format, FormatOptions, NameTable } from '../../src/imports/formats
 import { checkSegment, type SegmentCheckDeps } from '../../src/imports/stages/check/segment/check-segment.ts';
 import { findUnmapped } from '../../src/imports/stages/check/segment/find-unmapped.ts';
 import type { Findings } from '../../src/imports/stages/check/tally/findings.ts';
-import { openPlainMachine } from '../../src/imports/stages/check/fast/machine.ts';
-import { createPlainConverter } from '../../src/imports/stages/check/fast/plain-converter.ts';
+import { openConvertModule } from '../../src/imports/stages/check/fast/convert-module.ts';
+import { createFastConverter } from '../../src/imports/stages/check/fast/fast-converter.ts';
 import { createSharedDevices, type SharedDevices } from '../../src/imports/stages/check/tally/shared-devices.ts';
 import {
   createSegmentRows,
@@ -19,9 +19,9 @@ import { rowWords as word, wordsPerRow } from '../../src/imports/stages/check/ro
 import { decodeRows } from './event-store-double.ts';
 import { createSegmentMemory } from '../../src/imports/stages/check/threads/segment-memory.ts';
 
-/** Everything that a check leaves behind of some segments. */
+/** The complete result of checking some segments. */
 export interface SegmentsChecked {
-  /** In the order of the source, each with its numbers and its texts. */
+  /** Rows in the order of the source, each with its numbers and texts. */
   readonly events: readonly (readonly unknown[])[];
   readonly names: readonly (readonly string[])[];
   readonly findings: readonly Findings[];
@@ -29,52 +29,52 @@ export interface SegmentsChecked {
   readonly rejected: readonly string[];
 }
 
-export interface BothWays {
-  readonly plain: SegmentsChecked;
-  readonly objects: SegmentsChecked;
-  /** Records that were converted without objects. */
-  readonly taken: number;
+interface BothResults {
+  readonly fast: SegmentsChecked;
+  readonly reader: SegmentsChecked;
+  /** Records that the converter handled. */
+  readonly converted: number;
 }
 
-export interface BothWaysOptions {
+export interface CheckOptions {
   readonly formatOptions?: FormatOptions;
   readonly names?: NameTable;
-  /** Of one event. */
+  /** Maximum of one event. */
   readonly eventBytesMax?: number;
 }
 
-/** `now` of every check here. */
+/** The current time of these checks. */
 export const checkedAt: number = Date.parse('2026-11-20T10:00:00.000Z');
 
-/** Checks segments twice, with new readers: by the table of the format where it covers a record, and all of them as objects. */
-export async function checkBothWays(
+/** Checks segments twice, with new readers: usual records by the converter, and all records by the reader. */
+export async function checkWithBoth(
   format: Format,
   segments: readonly Buffer[],
-  options: BothWaysOptions = {},
-): Promise<BothWays> {
-  let taken = 0;
-  const plain = await checkSegments(format, segments, options, (deps) => {
-    const converter = createPlainConverter({ ...deps, machine: openPlainMachine() });
+  options: CheckOptions = {},
+): Promise<BothResults> {
+  let converted = 0;
+  const fast = await checkSegments(format, segments, options, (deps) => {
+    const converter = createFastConverter({ ...deps, module: openConvertModule() });
     if (converter === undefined) return undefined;
     return {
       convert: (lines, place, sink) => {
         const next = converter.convert(lines, place, sink);
-        taken += next.line - place.line;
+        converted += next.line - place.line;
         return next;
       },
     };
   });
-  const objects = await checkSegments(format, segments, options, () => undefined);
-  return { plain, objects, taken };
+  const reader = await checkSegments(format, segments, options, () => undefined);
+  return { fast, reader, converted };
 }
 
-type Deps = Omit<SegmentCheckDeps, 'plain'>;
+type Deps = Omit<SegmentCheckDeps, 'fast'>;
 
 async function checkSegments(
   format: Format,
   segments: readonly Buffer[],
-  { formatOptions = {}, names = format.names, eventBytesMax = 1_000_000 }: BothWaysOptions,
-  converterOf: (deps: Deps) => SegmentCheckDeps['plain'],
+  { formatOptions = {}, names = format.names, eventBytesMax = 1_000_000 }: CheckOptions,
+  converterOf: (deps: Deps) => SegmentCheckDeps['fast'],
 ): Promise<SegmentsChecked> {
   const devices = createSharedDevices();
   const rows = createRowList();
@@ -96,7 +96,7 @@ async function checkSegments(
     held: new Map(),
     transform: undefined,
   };
-  const deps: SegmentCheckDeps = { ...own, plain: converterOf(own) };
+  const deps: SegmentCheckDeps = { ...own, fast: converterOf(own) };
   const events: (readonly unknown[])[] = [];
   const allNames: (readonly string[])[] = [];
   const findings: Findings[] = [];
@@ -112,7 +112,7 @@ async function checkSegments(
   return { events, names: allNames, findings, devices: { shared, isIncomplete }, rejected };
 }
 
-/** What stays of links, whichever way they came: the earliest of each; and the other events, in their order. */
+/** Returns the earliest of each link and all other deferred events. */
 function deferredOf({ events, links }: Deferred): (readonly unknown[])[] {
   const all = [...events.map((event) => ({ ...event, isLink: event.link !== undefined })), ...unpack(links)];
   const earliest = new Map<string, (typeof all)[number]>();
@@ -140,7 +140,7 @@ function unpack(links: PackedLinks) {
   );
 }
 
-/** Keeps what rows are made of beside making them. */
+/** Collects rows together with their sums. */
 function createRowList(): SegmentRows & { takeAll(): (readonly unknown[])[] } {
   const sums: EventSums[] = [];
   const segment = createSegmentRows({ projectId: 1, runId: 'r', wantsFacts: true });

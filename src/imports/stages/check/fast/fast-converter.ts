@@ -8,77 +8,74 @@ import type { PlainTable } from './plain-table.ts';
 import type { IdCount, NameEntry } from '../tally/event-tally.ts';
 import type { UnmappedNames } from '../segment/find-unmapped.ts';
 import type { RowColumns } from '../../../../stores/events/rows.ts';
-import { microsOfRow, rowFlags, rowsMax, rowWords as word, says, wordsPerRow } from '../rows/converted-rows.ts';
+import { microsOfRow, personEffect, rowFlags, rowsMax, rowWords as word, wordsPerRow } from '../rows/converted-rows.ts';
 import type { RecordLedger } from '../segment/record-ledger.ts';
 import type { SegmentTally } from '../tally/segment-tally.ts';
 import type { SegmentRows } from '../rows/segment-rows.ts';
-import { nameFlags, nameWords, type PlacedName } from './answers.ts';
+import { nameFlags, nameWords, type StoredName } from './answers.ts';
 import { compileTable } from './compiled-table.ts';
 import type { KnownIdentity, KnownName } from './known.ts';
-import { nameNumbersMax } from './name-numbers.ts';
-import type { Asked, PlainMachine } from './machine.ts';
-import { MemoryRoom, RoomFullError } from './memory-room.ts';
+import { nameNumbersMax } from './key-meaning.ts';
+import type { Host, ConvertModule } from './convert-module.ts';
+import { Arena, ArenaFullError, wordBytes } from './arena.ts';
 import { plainOf } from './plain-of-map.ts';
 import { writeTable, type TableMemory } from './table-memory.ts';
-import { wordBytes } from './writing.ts';
 
 /**
- * Converts plain records from bytes to columns, by the table of their format. What it makes of a record is what the reader and the
- * converter of events make of it; a record of which that is not sure is odd and goes to them.
+ * Converts usual records from bytes to columns, by the table of their format. The result for a record equals that of the reader and of
+ * convert-event.ts; records for which this is not certain are unusual and are left to them.
  */
-export interface PlainConverter {
-  /**
-   * Converts records from `at` on, some hundreds at once, and stops before the first that is odd, of which nothing is remembered. Gives
-   * where it stopped. `links` is called for a record that may tell of a link, before its row is counted.
-   */
-  convert(lines: Buffer, at: PlainPlace, into: PlainSink): PlainPlace & { readonly isUnusual: boolean };
+export interface FastConverter {
+  /** Converts some hundreds of records from `at` on, up to the first unusual one, which leaves no trace. Returns where it stopped. */
+  convert(lines: Buffer, at: LinePosition, into: RowSink): LinePosition & { readonly isUnusual: boolean };
 }
 
-/** A line: its offset, its number in the part, from 1. */
-export interface PlainPlace {
+/** Start of a line: its offset, and its number in the part, from 1. */
+export interface LinePosition {
   readonly at: number;
   readonly line: number;
 }
 
-/** Where rows go, and what counts them. */
-export interface PlainSink {
+/** Receives and counts rows. */
+export interface RowSink {
   readonly rows: Pick<SegmentRows, 'addConverted'>;
   readonly tally: SegmentTally;
   readonly ledger: Pick<RecordLedger, 'stored'>;
-  /** `received_at` of a line, µs since the epoch. */
+  /** Returns the `received_at` of an event of a line, in µs since the epoch. */
   placeOf(line: number, index: number): number;
-  /** Takes what a record tells of a link: events that come before its own. */
+  /** Receives the links of a record, which come before its own event. */
   takeLinks(events: readonly WireEvent[], of: { readonly line: number; readonly micros: number }): void;
 }
 
-export interface PlainConverterOptions {
-  /** Whose table it is, and who has the same memory. */
+export interface FastConverterOptions {
   readonly read: RecordReader;
   readonly runId: string;
   readonly eventBytesMax: number;
-  /** ms since the epoch. */
+  /** Current time, in ms since the epoch. */
   readonly now: () => number;
   readonly unmapped: UnmappedNames;
-  /** What it works with; undefined: there is none, and neither is a converter. */
-  readonly machine: PlainMachine | undefined;
+  /** `undefined` creates no converter. */
+  readonly module: ConvertModule | undefined;
 }
 
-/** One per reader; undefined: it takes no record of its map. A machine works for the one that was made last. */
-export function createPlainConverter(options: PlainConverterOptions): PlainConverter | undefined {
-  const { machine, read } = options;
+/**
+ * Creates the converter of a reader; `undefined` if it would handle no records. The module serves the converter that was created last.
+ */
+export function createFastConverter(options: FastConverterOptions): FastConverter | undefined {
+  const { module, read } = options;
   const table = read.map && plainOf(read.map);
-  return machine && table && new Converter(machine, table, options);
+  return module && table && new Converter(module, table, options);
 }
 
-/** Lines are looked at in pieces of so many bytes; a longer one is odd. */
+/** Lines are converted in slices; a longer line is unusual. */
 const sliceBytes = 1 << 20;
-/** Behind texts that are read by sixteen bytes. */
+/** Follows texts, which are read in blocks of 16 bytes. */
 const slackBytes = 64;
 const messageBytes = sliceBytes + 4096;
-/** A longer event is odd. */
+/** A longer event is unusual. */
 const outBytes = 4 << 20;
 const answersBytes = 16 << 20;
-/** When there is less room for answers, all of them are forgotten. */
+/** With less free memory than this, all answers are dropped. */
 const answersLeftMin = 1 << 20;
 const newline = 0x0a;
 /** Words of `Block` in assembly/convert.ts. */
@@ -86,7 +83,7 @@ const blockWords = {
   rows: 0,
   lines: 1,
   skipped: 2,
-  heard: 3,
+  unmapped: 3,
   eventsBytes: 4,
   idsBytes: 5,
   propertiesBytes: 6,
@@ -96,71 +93,71 @@ const blockWords = {
 } as const;
 const stops = { end: 0, unusual: 1, unsampled: 2 } as const;
 const linesMax = 4096;
-/** Of names and ids, each with its length. */
+/** Maximum of a name or an id, with its length. */
 const textBytesMax = 2048;
 const propertiesFull = 1 << 20;
 
-class Converter implements PlainConverter, Asked {
-  readonly #machine: PlainMachine;
+class Converter implements FastConverter, Host {
+  readonly #module: ConvertModule;
   readonly #table: PlainTable;
   readonly #memory: TableMemory;
-  readonly #answers: MemoryRoom;
-  readonly #names: PlacedName[] = [];
+  readonly #answers: Arena;
+  readonly #names: StoredName[] = [];
   readonly #sampledNames = new Map<string, number>();
   readonly #identities: KnownIdentity[] = [];
-  readonly #heard: string[] = [];
+  readonly #unmapped: string[] = [];
   readonly #slice: number;
   readonly #timeText: number;
   readonly #now: () => number;
   readonly #columns: ReturnType<typeof placeColumns>;
-  /** What the last call came to. */
+  /** Result of the last call. */
   readonly #block: Uint32Array;
   readonly #words: Uint32Array;
   readonly #doubles: Float64Array;
-  readonly #made = {
+  readonly #rows = {
     micros: new Float64Array(rowsMax),
     places: new Float64Array(rowsMax),
     names: new Int32Array(rowsMax),
     ids: new Int32Array(rowsMax),
-    says: new Uint8Array(rowsMax),
+    personEffects: new Uint8Array(rowsMax),
   };
   #microsMax = Number.NaN;
-  /** Where the record stands that stopped the last call, and is not wanted as a sample; -1: there is none. */
+  /** Position of a record that stopped the last call and is not needed as a sample; -1 without one. */
   #unsampledAt = -1;
-  /** What stands in the slice: [from, to) of some lines, whole ones. */
+  /** Content of the slice: the whole lines in [from, to) of `lines`. */
   #lines: Buffer | undefined;
   #from = 0;
   #to = 0;
 
   constructor(
-    machine: PlainMachine,
+    module: ConvertModule,
     table: PlainTable,
-    { runId, eventBytesMax, now, unmapped }: PlainConverterOptions,
+    { runId, eventBytesMax, now, unmapped }: FastConverterOptions,
   ) {
-    this.#machine = machine;
+    this.#module = module;
     this.#table = table;
     this.#now = now;
-    machine.asked = this;
-    const room = new MemoryRoom(machine, machine.code.heapBase());
-    this.#slice = room.take(sliceBytes + slackBytes);
-    this.#timeText = room.take(slackBytes);
-    const texts = room.take(sliceBytes + slackBytes);
-    const message = room.take(messageBytes + slackBytes);
-    const place = room.take(answersBytes + slackBytes);
-    this.#answers = new MemoryRoom(machine, place, place + answersBytes);
-    this.#memory = writeTable(machine, room, {
+    module.host = this;
+    const arena = new Arena(module, module.code.heapBase());
+    this.#slice = arena.allocate(sliceBytes + slackBytes);
+    this.#timeText = arena.allocate(slackBytes);
+    const texts = arena.allocate(sliceBytes + slackBytes);
+    const message = arena.allocate(messageBytes + slackBytes);
+    const answers = arena.allocate(answersBytes + slackBytes);
+    this.#answers = new Arena(module, answers, answers + answersBytes);
+    this.#memory = writeTable(module, arena, {
       table,
       compiled: compileTable(table, unmapped),
-      room: this.#answers,
-      heardNumber: (name) => this.#numberOfHeard(name),
+      arena: this.#answers,
+      unmappedNumber: (name) => this.#unmappedNumber(name),
       names: this.#names,
       sampledNames: this.#sampledNames,
       identities: this.#identities,
     });
-    this.#columns = placeColumns(room);
-    const ending = room.putText(runMark(runId));
-    room.take(slackBytes);
-    machine.set({
+    this.#columns = placeColumns(arena);
+    const ending = arena.putText(runMark(runId));
+    arena.allocate(slackBytes);
+    module.set({
       ...this.#columns,
       texts,
       textsEnd: texts + sliceBytes,
@@ -170,24 +167,24 @@ class Converter implements PlainConverter, Asked {
       endingBytes: ending.bytes,
       eventBytesMax: Math.min(eventBytesMax, outBytes),
     });
-    const { buffer } = machine.bytes;
-    this.#block = new Uint32Array(buffer, machine.code.block(), blockWords.isLinked + 1);
+    const { buffer } = module.bytes;
+    this.#block = new Uint32Array(buffer, module.code.block(), blockWords.isLinked + 1);
     this.#words = new Uint32Array(buffer, this.#columns.rows, rowsMax * wordsPerRow);
     this.#doubles = new Float64Array(buffer, this.#columns.rows, (rowsMax * wordsPerRow) / 2);
   }
 
-  convert(lines: Buffer, place: PlainPlace, sink: PlainSink): PlainPlace & { readonly isUnusual: boolean } {
-    if (this.#answers.left < answersLeftMin) this.#memory.forget();
-    if (lines !== this.#lines || place.at < this.#from || place.at >= this.#to) this.#load(lines, place.at);
-    // A line that is longer than the slice.
-    if (this.#to <= place.at) return { ...place, isUnusual: true };
-    this.#noteTime();
+  convert(lines: Buffer, from: LinePosition, sink: RowSink): LinePosition & { readonly isUnusual: boolean } {
+    if (this.#answers.left < answersLeftMin) this.#memory.clear();
+    if (lines !== this.#lines || from.at < this.#from || from.at >= this.#to) this.#load(lines, from.at);
+    // The line is longer than the slice.
+    if (this.#to <= from.at) return { ...from, isUnusual: true };
+    this.#updateTime();
     const offset = this.#slice - this.#from;
-    const end = this.#machine.code.convert(place.at + offset, this.#to + offset) - offset;
-    const next = { at: end, line: place.line + (this.#block[blockWords.lines] as number) };
-    this.#take(place.line, sink);
+    const end = this.#module.code.convert(from.at + offset, this.#to + offset) - offset;
+    const next = { at: end, line: from.line + (this.#block[blockWords.lines] as number) };
+    this.#takeRows(from.line, sink);
     const stop = this.#block[blockWords.stop] as number;
-    // A record that stops the machine twice goes to the reader, whatever the reason.
+    // A record that stops the module twice goes to the reader.
     const isAgain = this.#unsampledAt === next.at;
     const isUnusual =
       stop === stops.unusual || (stop === stops.unsampled && (!this.#markSampled(sink.tally) || isAgain));
@@ -195,27 +192,27 @@ class Converter implements PlainConverter, Asked {
     return { ...next, isUnusual };
   }
 
-  /** Counts the rows and hands them over. */
-  #take(firstLine: number, sink: PlainSink): void {
+  /** Counts the rows and passes them to the sink. */
+  #takeRows(firstLine: number, sink: RowSink): void {
     const { tally } = sink;
     const block = this.#block;
     for (let each = 0; each < (block[blockWords.skipped] as number); each += 1) {
       tally.record();
-      const name = this.#machine.words[this.#columns.skipped / wordBytes + each] as number;
-      tally.skip((this.#names[name] as PlacedName).leftOut ?? '');
+      const name = this.#module.words[this.#columns.skipped / wordBytes + each] as number;
+      tally.skip((this.#names[name] as StoredName).skipReason ?? '');
     }
     const rows = block[blockWords.rows] as number;
     if (rows === 0) return;
     for (let row = 0; row < rows; row += 1) this.#count(row, firstLine, sink);
-    if ((block[blockWords.heard] as number) > 0) this.#tellHeard(tally);
-    sink.rows.addConverted({ ...this.#made, words: this.#words, columns: this.#columnsOf(rows) });
+    if ((block[blockWords.unmapped] as number) > 0) this.#reportUnmapped(tally);
+    sink.rows.addConverted({ ...this.#rows, words: this.#words, columns: this.#columnsOf(rows) });
   }
 
-  #count(row: number, firstLine: number, { tally, ledger, placeOf, takeLinks }: PlainSink): void {
-    const made = this.#made;
+  #count(row: number, firstLine: number, { tally, ledger, placeOf, takeLinks }: RowSink): void {
+    const rows = this.#rows;
     const words = this.#words;
     const first = row * wordsPerRow;
-    const name = this.#names[words[first + word.name] as number] as PlacedName;
+    const name = this.#names[words[first + word.name] as number] as StoredName;
     const identity = this.#identities[words[first + word.identity] as number] as KnownIdentity;
     const flags = words[first + word.flags] as number;
     const micros = this.#doubles[row * (wordsPerRow / 2) + microsOfRow] as number;
@@ -223,7 +220,7 @@ class Converter implements PlainConverter, Asked {
     tally.record();
     tally.convertPlain();
     let index = 0;
-    if ((flags & rowFlags.tellsOfLink) !== 0) {
+    if ((flags & rowFlags.statesLink) !== 0) {
       const links = this.#linksOf(identity, micros);
       takeLinks(links, { line, micros });
       index = links.length;
@@ -232,39 +229,40 @@ class Converter implements PlainConverter, Asked {
     const count = countOf(identity, tally);
     tally.events.count(entry, identity, count, micros);
     ledger.stored(line);
-    made.micros[row] = micros;
-    made.places[row] = placeOf(line, index);
-    made.names[row] = entry.index;
-    made.ids[row] = count.index;
-    const saysMore = (flags & rowFlags.special) !== 0;
-    made.says[row] = saysMore ? says.more : name.saysNothing ? says.nothing : says.properties;
+    rows.micros[row] = micros;
+    rows.places[row] = placeOf(line, index);
+    rows.names[row] = entry.index;
+    rows.ids[row] = count.index;
+    const isSpecial = (flags & rowFlags.special) !== 0;
+    const effect = name.changesNothing ? personEffect.none : personEffect.properties;
+    rows.personEffects[row] = isSpecial ? personEffect.other : effect;
   }
 
   #linksOf({ link }: KnownIdentity, micros: number): readonly WireEvent[] {
     const { identify } = this.#table;
     if (link === undefined || identify === undefined) return [];
-    const { bytes, code } = this.#machine;
-    // `2021-03-04T05:06:07.089Z`, with six digits where there are microseconds.
+    const { bytes, code } = this.#module;
+    // `2021-03-04T05:06:07.089Z`, with six digits if there are microseconds.
     const time = bytes.toString('latin1', this.#timeText, code.writeTimeOf(this.#timeText, micros));
     return identify(link.user, link.device, time);
   }
 
-  /** Whether the record at which the last call stopped is not wanted as a sample: then its like are not, from now on. */
+  /** Whether the record that stopped the last call is not needed as a sample; then similar ones will not stop either. */
   #markSampled(tally: SegmentTally): boolean {
-    const { name, place } = this.#names[this.#block[blockWords.name] as number] as PlacedName;
+    const { name, address } = this.#names[this.#block[blockWords.name] as number] as StoredName;
     const isLinked = this.#block[blockWords.isLinked] === 1;
     const isSampled = !tally.wantsSample([name]);
     const isSampledLinked = isLinked && !tally.wantsSample(['$identify', name]);
     const flags = (isSampled ? nameFlags.sampled : 0) | (isSampledLinked ? nameFlags.sampledLinked : 0);
-    const { words } = this.#machine;
-    const at = place / wordBytes + nameWords.flags;
+    const { words } = this.#module;
+    const at = address / wordBytes + nameWords.flags;
     words[at] = (words[at] as number) | flags;
     this.#sampledNames.set(name, words[at] as number);
     return isSampled && (!isLinked || isSampledLinked);
   }
 
   #columnsOf(rows: number): RowColumns {
-    const { bytes } = this.#machine;
+    const { bytes } = this.#module;
     const columns = this.#columns;
     const block = this.#block;
     const view = (from: number, size: number): Uint8Array => bytes.subarray(from, from + size);
@@ -281,7 +279,7 @@ class Converter implements PlainConverter, Asked {
 
   meaningOfKey(table: number, from: number, to: number): number {
     const { keys } = this.#memory;
-    return orUnusual(keys.unusualEntry, () => keys.meaningOfKey(table, this.#machine.bytes.subarray(from, to)));
+    return orUnusual(keys.unusualEntry, () => keys.meaningOfKey(table, this.#module.bytes.subarray(from, to)));
   }
 
   answerTo(memo: number): number {
@@ -292,26 +290,26 @@ class Converter implements PlainConverter, Asked {
     return this.#memory.zones[zone]?.(ms) ?? Number.NaN;
   }
 
-  saysTwoCharacters(from: number, to: number): boolean {
-    return String(JSON.parse(this.#machine.bytes.toString('utf8', from, to))).length === 2;
+  hasTwoCharacters(from: number, to: number): boolean {
+    return String(JSON.parse(this.#module.bytes.toString('utf8', from, to))).length === 2;
   }
 
   countUuid(isContent: boolean, uuid: number, at: number): number {
-    const { bytes } = this.#machine;
+    const { bytes } = this.#module;
     const occurrence = counterOf(this.#table, isContent)?.next(bytes.toString('latin1', uuid, uuid + 36)) ?? 1;
     return occurrence > 1 ? bytes.write(`${partsSeparator}${occurrence}`, at, 'latin1') : 0;
   }
 
-  #noteTime(): void {
+  #updateTime(): void {
     const microsMax = latestMicros(this.#now());
     if (microsMax === this.#microsMax) return;
     this.#microsMax = microsMax;
-    this.#machine.set({ microsMax });
+    this.#module.set({ microsMax });
   }
 
-  /** Whole lines from there on, as many as there is room for. */
+  /** Copies as many whole lines as fit into the slice. */
   #load(lines: Buffer, from: number): void {
-    const { bytes } = this.#machine;
+    const { bytes } = this.#module;
     const copied = lines.copy(bytes, this.#slice, from, Math.min(lines.length, from + sliceBytes));
     bytes[this.#slice + copied] = newline;
     const isEnd = from + copied === lines.length;
@@ -320,42 +318,42 @@ class Converter implements PlainConverter, Asked {
     this.#to = isEnd ? lines.length : lines.lastIndexOf(newline, from + copied - 1) + 1;
   }
 
-  #numberOfHeard(name: string): number {
-    const known = this.#heard.indexOf(name);
-    return known < 0 ? this.#heard.push(name) - 1 : known;
+  #unmappedNumber(name: string): number {
+    const known = this.#unmapped.indexOf(name);
+    return known < 0 ? this.#unmapped.push(name) - 1 : known;
   }
 
-  #tellHeard(tally: SegmentTally): void {
-    const { words } = this.#machine;
-    const first = this.#columns.heardCounts / wordBytes;
-    for (const [number, name] of this.#heard.entries()) {
+  #reportUnmapped(tally: SegmentTally): void {
+    const { words } = this.#module;
+    const first = this.#columns.unmappedCounts / wordBytes;
+    for (const [number, name] of this.#unmapped.entries()) {
       for (let times = words[first + number] as number; times > 0; times -= 1) tally.property(name);
       words[first + number] = 0;
     }
   }
 }
 
-/** By the variables of assembly/convert.ts. */
-function placeColumns(room: MemoryRoom) {
+/** Allocates the columns, named after the variables of assembly/convert.ts. */
+function placeColumns(arena: Arena) {
   return {
-    rows: room.take(rowsMax * wordsPerRow * wordBytes),
-    uuids: room.take(rowsMax * 16),
-    times: room.take(rowsMax * 8),
-    days: room.take(rowsMax * 4),
-    events: room.take(rowsMax * textBytesMax + slackBytes),
-    ids: room.take(rowsMax * textBytesMax + slackBytes),
-    propertiesColumn: room.take(propertiesFull + outBytes + slackBytes),
-    skipped: room.take(linesMax * wordBytes),
-    heardCounts: room.takeZeros(nameNumbersMax * 2 * wordBytes),
+    rows: arena.allocate(rowsMax * wordsPerRow * wordBytes),
+    uuids: arena.allocate(rowsMax * 16),
+    times: arena.allocate(rowsMax * 8),
+    days: arena.allocate(rowsMax * 4),
+    events: arena.allocate(rowsMax * textBytesMax + slackBytes),
+    ids: arena.allocate(rowsMax * textBytesMax + slackBytes),
+    propertiesColumn: arena.allocate(propertiesFull + outBytes + slackBytes),
+    skipped: arena.allocate(linesMax * wordBytes),
+    unmappedCounts: arena.allocateZeros(nameNumbersMax * 2 * wordBytes),
   };
 }
 
-/** Where there is no room for an answer the record is odd. */
+/** Makes a record unusual if there is no memory for an answer. */
 function orUnusual(unusual: number, answer: () => number): number {
   try {
     return answer();
   } catch (error) {
-    if (error instanceof RoomFullError) return unusual;
+    if (error instanceof ArenaFullError) return unusual;
     throw error;
   }
 }
@@ -366,7 +364,7 @@ function counterOf({ uuid }: PlainTable, isContent: boolean): IdCounter | undefi
   return isContent ? uuid.otherwise?.occurrences : uuid.occurrences;
 }
 
-/** Of the segment that is counted. */
+/** Returns the entry of the current segment. */
 function entryOf(name: KnownName, tally: SegmentTally): NameEntry {
   if (name.entry === undefined || name.tally !== tally) {
     name.entry = tally.events.entryOf(name.name);
