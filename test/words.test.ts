@@ -25,13 +25,23 @@ const refused: Readonly<Record<string, RegExp>> = {
 /** Folders and files that are not yet written in these words. A row goes as soon as its last line does; none is added. */
 const pending: readonly string[] = [
   // Imports: runs and stages.
-  'src/imports/stages/check/fast/',
-  'src/imports/stages/check/segment/',
-  'src/imports/stages/check/rows/',
   // The server and the wire.
   // Pipeline, log, stores.
-  'src/pipeline/',
-
+  'src/pipeline/consumer.test.ts',
+  'src/pipeline/crash.test.ts',
+  'src/pipeline/installed-plugins.test.ts',
+  'src/pipeline/lane-limits.test.ts',
+  'src/pipeline/live-notes.test.ts',
+  'src/pipeline/live/',
+  'src/pipeline/persons.test.ts',
+  'src/pipeline/plugin-storage.test.ts',
+  'src/pipeline/rows-stored.test.ts',
+  'src/pipeline/sent-again.test.ts',
+  'src/pipeline/slots/',
+  'src/pipeline/splicer.test.ts',
+  'src/pipeline/transform/',
+  'src/pipeline/transformations.test.ts',
+  'src/pipeline/two-speeds.test.ts',
   // Plugins, queue, assembly.
   // Tests and tools.
   'test/conformance/event-log/',

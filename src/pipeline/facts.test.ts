@@ -143,8 +143,7 @@ function factsOf(events: readonly SourceEvent[], perSegment: number): SourceEven
     const [ids, shapes] = [new Map<string, number>(), new Map<string, number>()];
     for (const [index, each] of events.slice(from, from + perSegment).entries()) {
       if (isConvertible(each) && index % 3 > 0) segment.addConverted(convertedRows([each], ids, shapes));
-      else
-        segment.add({ ...each, properties: parseExactValues(each.text) as JsonObject }, sumsOf(each));
+      else segment.add({ ...each, properties: parseExactValues(each.text) as JsonObject }, sumsOf(each));
     }
     const { facts } = segment.take(['']);
     for (const { receivedAtMicros: place, properties, ...row } of facts === undefined ? [] : decodeRows(facts)) {

@@ -196,28 +196,34 @@ describe('merging registers', () => {
   it('gives the registers of a single person, whenever the merge happens and whichever person the events concern', () => {
     const anyChanges = fc.array(fc.tuple(change, fc.boolean()), { maxLength: 8 });
     fc.assert(
-      fc.property(anyChanges, fc.infiniteStream(fc.nat()), fc.nat(8), fc.boolean(), (changes, order, mergedAt, isSwapped) => {
-        const steps = changes.map(([each, isOther], t) => ({
-          step: { t, ...each },
-          isOther,
-          at: order.next().value as number,
-        }));
-        const arrived = steps.toSorted((a, b) => a.at - b.at);
-        const [target, other]: [Registers, Registers] = [new Map(), new Map()];
-        for (const [index, { step, isOther }] of arrived.entries()) {
-          if (index === mergedAt) join();
-          applyChanges(isOther && index < mergedAt ? other : target, step, step.t);
-        }
-        if (mergedAt >= arrived.length) join();
-        expect(propertiesOf(target)).toEqual(shown(steps.map(({ step }) => step)));
+      fc.property(
+        anyChanges,
+        fc.infiniteStream(fc.nat()),
+        fc.nat(8),
+        fc.boolean(),
+        (changes, order, mergedAt, isSwapped) => {
+          const steps = changes.map(([each, isOther], t) => ({
+            step: { t, ...each },
+            isOther,
+            at: order.next().value as number,
+          }));
+          const arrived = steps.toSorted((a, b) => a.at - b.at);
+          const [target, other]: [Registers, Registers] = [new Map(), new Map()];
+          for (const [index, { step, isOther }] of arrived.entries()) {
+            if (index === mergedAt) join();
+            applyChanges(isOther && index < mergedAt ? other : target, step, step.t);
+          }
+          if (mergedAt >= arrived.length) join();
+          expect(propertiesOf(target)).toEqual(shown(steps.map(({ step }) => step)));
 
-        function join(): void {
-          if (!isSwapped) return mergeRegisters(target, other);
-          mergeRegisters(other, target);
-          target.clear();
-          for (const [key, register] of other) target.set(key, register);
-        }
-      }),
+          function join(): void {
+            if (!isSwapped) return mergeRegisters(target, other);
+            mergeRegisters(other, target);
+            target.clear();
+            for (const [key, register] of other) target.set(key, register);
+          }
+        },
+      ),
       { numRuns: 2000 },
     );
   });

@@ -111,7 +111,6 @@ const pagesAtFirst = 16;
 
 /** Returns `undefined` if the module is not built; all records are then read as objects. */
 export function openConvertModule(): ConvertModule | undefined {
-  let module: ConvertModule | undefined;
   const host = (): Host => {
     if (module?.host === undefined) throw new Error('expected a converter that uses the module');
     return module.host;
@@ -125,7 +124,7 @@ export function openConvertModule(): ConvertModule | undefined {
       countUuid: (isContent = 0, uuid = 0, at = 0) => host().countUuid(isContent !== 0, uuid, at),
     },
   });
-  module = opened && moduleOf(opened);
+  const module = opened && moduleOf(opened);
   return module;
 }
 

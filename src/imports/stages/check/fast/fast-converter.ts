@@ -129,11 +129,7 @@ class Converter implements FastConverter, Host {
   #from = 0;
   #to = 0;
 
-  constructor(
-    module: ConvertModule,
-    table: PlainTable,
-    { runId, eventBytesMax, now, unmapped }: FastConverterOptions,
-  ) {
+  constructor(module: ConvertModule, table: PlainTable, { runId, eventBytesMax, now, unmapped }: FastConverterOptions) {
     this.#module = module;
     this.#table = table;
     this.#now = now;

@@ -102,7 +102,11 @@ describe.each(['read', 'converted'] as const)('facts of %s events', (path) => {
       [{ text: '{"n":1,"$set":{"id":12345678901234567890},"$set_once":{"x":1.5},"$unset":["y"]}' }],
       ['0 0 seen {"$set":{"id":12345678901234567890},"$set_once":{"x":1.5},"$unset":["y"]}'],
     ],
-    ['properties that are not objects are ignored', [{ text: '{"$set":[1],"$set_once":"x","$unset":7}' }], ['0 0 seen {}']],
+    [
+      'properties that are not objects are ignored',
+      [{ text: '{"$set":[1],"$set_once":"x","$unset":7}' }],
+      ['0 0 seen {}'],
+    ],
     [
       '$exception creates a person and changes no property',
       [{ event: '$exception', text: '{"$set":{"a":1}}' }],

@@ -217,7 +217,9 @@ function spanOf(json: Buffer): JsonSpan {
 /** Replaces a claim by an equivalent event, or keeps both if they have the same time. Returns false if the known one stays. */
 function replaceBy(known: Claim, incoming: Incoming): boolean {
   const isLatest = known.key === '$set' || known.key === '$unset';
-  const order = isLatest ? incoming.micros - known.micros : known.micros - incoming.micros || known.place - incoming.place;
+  const order = isLatest
+    ? incoming.micros - known.micros
+    : known.micros - incoming.micros || known.place - incoming.place;
   if (order < 0) return false;
   known.tied = order > 0 ? null : { ...known };
   Object.assign(known, incoming);

@@ -173,7 +173,8 @@ async function checkTransformed(
 ): Promise<void> {
   for await (const { line, text, result, failures } of transformRecords(transform, records, deps)) {
     for (const failure of failures) counter.refuse(failure, line, text);
-    for (const event of counter.countResult(result, line, text, failures.length)) counter.store(event, line, () => text);
+    for (const event of counter.countResult(result, line, text, failures.length))
+      counter.store(event, line, () => text);
   }
 }
 

@@ -73,11 +73,14 @@ describe('properties of groups', () => {
     }
   });
 
-  it.each(modes)('are written once a day, at the latest time, for all records with equal properties (%o)', async (mode) => {
-    const last = ['2024-05-01T15:00:00.000Z', '2024-05-01T20:00:00.000Z'];
-    expect((await imported(hours.toReversed(), mode)).identifiedAt).toEqual(last);
-    expect((await imported(days, mode)).identifiedAt).toHaveLength(3);
-  });
+  it.each(modes)(
+    'are written once a day, at the latest time, for all records with equal properties (%o)',
+    async (mode) => {
+      const last = ['2024-05-01T15:00:00.000Z', '2024-05-01T20:00:00.000Z'];
+      expect((await imported(hours.toReversed(), mode)).identifiedAt).toEqual(last);
+      expect((await imported(days, mode)).identifiedAt).toHaveLength(3);
+    },
+  );
 
   it.each([1, 2])(
     'count once for records that contain nothing else; the others are skipped (%i threads)',

@@ -30,7 +30,12 @@ describe('digits beyond the precision of JavaScript', () => {
     ['stay in a number that is too large', '{"a":1e999}', { a: null, b: null }, '{"a":1e999,"b":null}'],
     ['are replaced by what the code wrote', `{"a":${big}}`, { a: 5 }, '{"a":5}'],
     ['are removed with a property that the code removed', `{"a":${big}}`, {}, '{}'],
-    ['are not added to a short number that happens to be equal', '{"a":0.1000000000000000055}', { b: 0.1 }, '{"b":0.1}'],
+    [
+      'are not added to a short number that happens to be equal',
+      '{"a":0.1000000000000000055}',
+      { b: 0.1 },
+      '{"b":0.1}',
+    ],
     ['are reported lost in a text', `{"a":${big}}`, { a: Number(big), b: `no ${Number(big)}` }, `lost ${big}`],
     [
       'are not reported lost in a text that already contained the rounded number',
