@@ -65,9 +65,8 @@ async function changeSelection(under: ConsoleUnderTest): Promise<void> {
   const chosen = page.locator('summary', { hasText: 'Selection and changes' });
   await chosen.click();
   await page.getByLabel('Before', { exact: true }).fill('2020-12-28');
-  await page.getByLabel('Property to rename').fill('firstName');
-  await page.getByLabel('New name', { exact: true }).fill('first_name');
-  await page.keyboard.press('Enter');
+  await page.getByLabel('New name of channel').fill('source_channel');
+  await page.locator('summary', { hasText: 'Patterns, and names that are not listed' }).click();
   await page.getByRole('combobox', { name: 'Exclude these properties' }).fill('is*');
   await page.getByRole('button', { name: 'Add to “Exclude these properties”' }).click();
   await page.getByText('before 2020-12-28 · properties: without 1 · 1 renamed').waitFor();
@@ -75,7 +74,11 @@ async function changeSelection(under: ConsoleUnderTest): Promise<void> {
   expect(await lookFaults(under, 'imports-choice')).toEqual([]);
   await page.getByLabel('Before', { exact: true }).fill('');
   await page.getByRole('button', { name: 'Remove is*' }).click();
-  await page.getByRole('button', { name: 'Do not rename firstName' }).click();
+  await page.getByLabel('New name of channel').first().fill('');
+  // Names that are excluded stay listed, to be imported again.
+  await page.getByRole('checkbox', { name: 'channel' }).uncheck();
+  await page.getByText('properties: without 1').waitFor();
+  await page.getByRole('checkbox', { name: 'channel' }).check();
   await chosen.getByText('all, unchanged').waitFor();
   await page.getByText(/20 events, 0 skipped, 0 rejected/).waitFor();
   await chosen.click();

@@ -11,18 +11,19 @@ import { Select } from '../../components/select.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { choiceSetting, unusualValueFields, percentOf, readChoice, shareOf } from './choice-fields.ts';
+import type { FoundName, FoundNames } from './found-names.ts';
+import { FoundNamesTable, type Renames } from './found-names-table.tsx';
 import { JsonText } from './json-text.tsx';
 
 interface ChoiceEditorProps {
   /** Value of the setting `choose`. */
   readonly setting: unknown;
-  /** Names found in the first records. */
-  readonly known: { readonly events: readonly string[]; readonly properties: readonly string[] };
+  readonly found: FoundNames;
   readonly onChange: (setting: unknown) => void;
 }
 
 /** Edits what is imported and under which names. Parts without a field (joins, value tables) are kept and can be edited as JSON. */
-export function ChoiceEditor({ setting, known, onChange }: ChoiceEditorProps) {
+export function ChoiceEditor({ setting, found, onChange }: ChoiceEditorProps) {
   const [asJson, setAsJson] = useState(false);
   const choice = readChoice(setting);
   const change = (part: Partial<ImportChoice>): void => onChange(choiceSetting({ ...choice, ...part }));
@@ -41,18 +42,7 @@ export function ChoiceEditor({ setting, known, onChange }: ChoiceEditorProps) {
   return (
     <div className="flex flex-col gap-4">
       <TimeRange time={choice.time ?? {}} onChange={(time) => change({ time })} />
-      <Lists what="events" lists={choice.events ?? {}} names={known.events} onChange={(events) => change({ events })} />
-      <Lists
-        what="properties"
-        lists={choice.properties ?? {}}
-        names={known.properties}
-        onChange={(lists) => change({ properties: { ...choice.properties, ...lists } })}
-      />
-      <RenamesEditor
-        renames={choice.properties?.rename ?? {}}
-        names={known.properties}
-        onChange={(rename) => change({ properties: { ...choice.properties, rename } })}
-      />
+      <Names choice={choice} found={found} onChange={change} />
       <Persons choice={choice} onChange={change} />
       <UnusualValueRules choice={choice} onChange={change} />
       <div>
@@ -62,6 +52,42 @@ export function ChoiceEditor({ setting, known, onChange }: ChoiceEditorProps) {
       </div>
     </div>
   );
+}
+
+/** The names in the first records as tables, and lists for patterns and for names that occur later. */
+function Names({ choice, found, onChange }: PartProps & Pick<ChoiceEditorProps, 'found'>) {
+  const { events = {}, properties = {} } = choice;
+  const changeEvents = (lists: NameLists): void => onChange({ events: lists });
+  const changeProperties = (part: typeof properties): void => onChange({ properties: { ...properties, ...part } });
+  const renames = {
+    renames: properties.rename ?? {},
+    onRenames: (rename: Renames): void => changeProperties({ rename }),
+  };
+  return (
+    <>
+      <FoundNamesTable what="events" names={found.events} total={found.total} lists={events} onLists={changeEvents} />
+      <FoundNamesTable
+        what="properties"
+        names={found.properties}
+        total={found.total}
+        lists={properties}
+        onLists={changeProperties}
+        {...renames}
+      />
+      <details>
+        <summary className="cursor-pointer text-sm font-medium">Patterns, and names that are not listed</summary>
+        <div className="flex flex-col gap-4 pt-3">
+          <Lists what="events" lists={events} names={namesOf(found.events)} onChange={changeEvents} />
+          <Lists what="properties" lists={properties} names={namesOf(found.properties)} onChange={changeProperties} />
+          <RenamesEditor {...renames} names={namesOf(found.properties)} />
+        </div>
+      </details>
+    </>
+  );
+}
+
+function namesOf(found: readonly FoundName[]): readonly string[] {
+  return found.map(({ name }) => name);
 }
 
 type Time = NonNullable<ImportChoice['time']>;
@@ -271,17 +297,15 @@ function NameList({ label, hint, names, suggestions, onChange }: NameListProps) 
   );
 }
 
-type Renames = Readonly<Record<string, string>>;
-
 interface RenamesEditorProps {
   readonly renames: Renames;
   /** Properties found in the first records. */
   readonly names: readonly string[];
-  readonly onChange: (renames: Renames) => void;
+  readonly onRenames: (renames: Renames) => void;
 }
 
 /** Edits new names for properties. */
-function RenamesEditor({ renames, names, onChange }: RenamesEditorProps) {
+function RenamesEditor({ renames, names, onRenames: onChange }: RenamesEditorProps) {
   const list = useId();
   const [from, setFrom] = useState('');
   const [to, setTo] = useState('');

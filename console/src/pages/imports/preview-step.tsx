@@ -10,8 +10,9 @@ import type { SettingValues } from '../../components/schema-values.ts';
 import { Select } from '../../components/select.tsx';
 import { ChoiceEditor } from './choice-editor.tsx';
 import { choiceWords, readChoice } from './choice-fields.ts';
+import { type FoundNames, foundNames } from './found-names.ts';
 import { FormatSection } from './format-section.tsx';
-import { changeSettings, configPath, type Preview, readPreview } from './imports-query.ts';
+import { changeSettings, configPath, readPreview } from './imports-query.ts';
 import { openMapping } from './mapping-rules.ts';
 import { PreviewRecords } from './preview-records.tsx';
 import { useDraft } from './use-draft.ts';
@@ -28,12 +29,15 @@ interface PreviewStepProps {
 }
 
 const recordsMax = 20;
+/** The maximum of the API, so that rare names are found. */
+const previewMax = 200;
 const debounceMs = 400;
 
 /** Shows records and the resulting events, updated with every change of the mapping. */
 export function PreviewStep(props: PreviewStepProps) {
   const { projectId, configId, onBack } = props;
   const { draft, setDraft, selectFormat, settings, isDetecting, isSelected, preview, save } = usePreviewState(props);
+  const found = useFoundNames(projectId, configId, settings, preview.isSuccess);
   const better = preview.data?.better_format ?? null;
   return (
     <div className="flex flex-col gap-4">
@@ -54,7 +58,7 @@ export function PreviewStep(props: PreviewStepProps) {
       <SelectionSection
         projectId={projectId}
         settings={settings}
-        preview={preview.data}
+        found={found}
         onChange={(change) => setDraft({ ...draft, ...change })}
       />
       <ErrorNote error={preview.error} />
@@ -98,12 +102,25 @@ function usePreviewState({ projectId, configId, choices, stored, onDone }: Previ
   return { draft, setDraft, selectFormat, settings, isSelected, isDetecting: detected.isPending, preview, save };
 }
 
+/** Finds names in more records than the preview shows, before the selection and transformation change them. */
+function useFoundNames(projectId: number, configId: number, settings: SettingValues, enabled: boolean): FoundNames {
+  const { choose: _, transform: __, ...whole } = useDebounced(settings);
+  const preview = usePreview(projectId, configId, whole, enabled, previewMax);
+  return useMemo(() => foundNames(preview.data), [preview.data]);
+}
+
 /** Fetches the preview; the previous one stays visible until the next arrives. */
-function usePreview(projectId: number, configId: number, settings: SettingValues, enabled: boolean) {
+function usePreview(
+  projectId: number,
+  configId: number,
+  settings: SettingValues,
+  enabled: boolean,
+  records = recordsMax,
+) {
   return useQuery({
     enabled,
-    queryKey: ['import preview', projectId, configId, settings],
-    queryFn: ({ signal }) => readPreview(projectId, { config_id: configId, settings, records: recordsMax }, signal),
+    queryKey: ['import preview', projectId, configId, settings, records],
+    queryFn: ({ signal }) => readPreview(projectId, { config_id: configId, settings, records }, signal),
     placeholderData: keepPreviousData,
     retry: false,
   });
@@ -134,13 +151,12 @@ function useDebounced(value: SettingValues): SettingValues {
 interface SelectionSectionProps {
   readonly projectId: number;
   readonly settings: SettingValues;
-  readonly preview: Preview | undefined;
+  readonly found: FoundNames;
   readonly onChange: (change: SettingValues) => void;
 }
 
 /** Edits which events are imported and how they are changed; shows a summary while collapsed. */
-function SelectionSection({ projectId, settings, preview, onChange }: SelectionSectionProps) {
-  const known = useMemo(() => knownNames(preview), [preview]);
+function SelectionSection({ projectId, settings, found, onChange }: SelectionSectionProps) {
   const transform = String(settings['transform'] ?? '');
   const summary = [
     ...choiceWords(readChoice(settings['choose']) ?? {}),
@@ -153,24 +169,11 @@ function SelectionSection({ projectId, settings, preview, onChange }: SelectionS
         <span className="font-normal text-soft">{summary.length === 0 ? 'all, unchanged' : summary.join(' · ')}</span>
       </summary>
       <div className="flex flex-col gap-4 border-t border-line p-4">
-        <ChoiceEditor setting={settings['choose']} known={known} onChange={(choose) => onChange({ choose })} />
+        <ChoiceEditor setting={settings['choose']} found={found} onChange={(choose) => onChange({ choose })} />
         <TransformSelect projectId={projectId} value={transform} onChange={(next) => onChange({ transform: next })} />
       </div>
     </details>
   );
-}
-
-const namesMax = 500;
-
-function knownNames(preview: Preview | undefined) {
-  const events = new Set<string>();
-  const properties = new Set<string>();
-  for (const { event } of preview?.results.flatMap((record) => record.events) ?? []) {
-    if (event === null) continue;
-    events.add(event.event);
-    for (const name of Object.keys(event.properties)) if (properties.size < namesMax) properties.add(name);
-  }
-  return { events: [...events], properties: [...properties] };
 }
 
 interface TransformSelectProps {

@@ -33,3 +33,13 @@ it('local and unreadable times are not paired', () => {
     { from: 'at', to: null, value: 'soon' },
   ]);
 });
+
+it('an object that is kept whole is one field, and properties that imports add have no counterpart', () => {
+  const record = { name: 'visit', properties: { isLead: true, id: 0 } };
+  const event = { event: 'visit', properties: { properties: { isLead: true, id: 0 }, $geoip_disable: true } };
+  expect(mapFields(record, event).map(({ from, to }) => [from, to])).toEqual([
+    ['name', 'event'],
+    ['properties', 'properties'],
+    [null, '$geoip_disable'],
+  ]);
+});

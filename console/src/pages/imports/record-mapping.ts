@@ -16,14 +16,16 @@ const leavesMax = 300;
 const depthMax = 4;
 
 /**
- * Pairs the fields of a record with those of its event by value. Fields with the same name are paired first, so that values that
- * occur several times end up where they belong. Fields of the event come first, then the fields of the record that it lacks.
+ * Pairs the fields of a record with those of its event by value. Whole objects and fields with the same name are paired first, so that
+ * values that occur several times end up where they belong. Fields of the event come first, then the fields of the record that it lacks.
  */
 export function mapFields(record: JsonObject, event: JsonObject): MappedField[] {
-  const free = new Set(leavesOf(record));
   const fields = eventFields(event);
-  const pairs = new Map<Leaf, Leaf>();
-  for (const isPair of [hasSameName, () => true]) {
+  const objects = fields.filter(({ path, value }) => isJsonObject(value) && sameJson(value, record[path]));
+  const isWhole = ({ path }: Leaf): boolean => objects.some((each) => path.startsWith(`${each.path}.`));
+  const free = new Set(leavesOf(record).filter((leaf) => !isWhole(leaf)));
+  const pairs = new Map<Leaf, Leaf>(objects.map((each) => [each, each]));
+  for (const isPair of [hasSameName, (_: Leaf, { path }: Leaf) => !addedByImport.has(path)]) {
     for (const field of fields) {
       if (pairs.has(field)) continue;
       const found = [...free].find((leaf) => isPair(leaf, field) && hasSameValue(leaf, field));
@@ -37,6 +39,9 @@ export function mapFields(record: JsonObject, event: JsonObject): MappedField[] 
     ...[...free].map(({ path, value }) => ({ from: path, to: null, value })),
   ];
 }
+
+/** Properties that every import adds; records have no counterpart. */
+const addedByImport: ReadonlySet<string> = new Set(['$geoip_disable', '$import_source', '$import_run_id']);
 
 /** Properties are named without a prefix; nested objects are one value. */
 function eventFields({ properties, ...own }: JsonObject): Leaf[] {
