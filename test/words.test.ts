@@ -44,12 +44,6 @@ const pending: readonly string[] = [
   'src/pipeline/two-speeds.test.ts',
   // Plugins, queue, assembly.
   // Tests and tools.
-  'test/conformance/event-log/',
-  'test/conformance/event-store/',
-  'test/conformance/import-runs/',
-  'test/conformance/metadata/',
-  'test/conformance/pipeline/',
-  'test/conformance/slots/',
   // Pages.
   'docs/guarantees.md',
 ];

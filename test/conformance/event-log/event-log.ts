@@ -15,11 +15,11 @@ import {
 export interface OpenedLog {
   readonly writer: EventLogWriter;
   readonly reader: EventLogReader;
-  /** Removes what the log left behind, after writer and reader were closed. */
+  /** Removes the log's data after writer and reader were closed. */
   dispose(): Promise<void>;
 }
 
-/** Longer than a test may take: a wait of so long that ends was ended. */
+/** Longer than a test may take, so that only an event can end the wait. */
 const longMs = 3_600_000;
 export const noLimits: ReadLimits = { events: Infinity, bytes: Infinity };
 
@@ -27,12 +27,12 @@ export function header(requestId: string, events = 1): RecordHeader {
   return { projectId: 1, receivedAt: 1_760_000_000_000, encoding: 'identity', events, requestId };
 }
 
-/** A record whose body says which one it is. */
+/** Returns a record identified by its body. */
 export function record(name: string, events = 1): LogRecord {
   return { header: header(name, events), body: new TextEncoder().encode(name) };
 }
 
-/** Bodies of intact records as text; fails for a damaged one. */
+/** Returns bodies of intact records as text. Throws for a damaged one. */
 export function texts(records: readonly StoredRecord[]): string[] {
   return records.map((found) => {
     if (found.damaged !== undefined) throw new Error(`expected an intact record, got: ${found.damaged}`);
@@ -40,7 +40,7 @@ export function texts(records: readonly StoredRecord[]): string[] {
   });
 }
 
-/** What waits; a log that several processes share may know it a second later. */
+/** Expects the backlog, which a log shared by several processes may know a second later. */
 async function expectBacklog(writer: EventLogWriter, lane: Lane, expected: Backlog): Promise<void> {
   await expect.poll(() => writer.backlog(lane), { interval: 10 }).toEqual(expected);
 }
@@ -53,7 +53,7 @@ function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** What every event log promises. Real: the adapter. Observed: only what the port shows. */
+/** The promises of every event log, tested through the port on a real adapter. */
 export function describeEventLog(name: string, open: () => Promise<OpenedLog>): void {
   describe(`${name}: event log`, () => {
     let log: OpenedLog;
@@ -75,14 +75,14 @@ export function describeEventLog(name: string, open: () => Promise<OpenedLog>): 
 }
 
 function describeAppendAndRead(log: () => OpenedLog, openAnother: () => Promise<OpenedLog>): void {
-  it('an empty log gives nothing', async () => {
+  it('an empty log returns nothing', async () => {
     for (const lane of lanes) {
       expect(await log().reader.read(lane, 0, noLimits)).toEqual([]);
       expect(log().writer.backlog(lane)).toEqual({ records: 0, events: 0, bytes: 0 });
     }
   });
 
-  it('records come back in the order of their seqs, with header and body as they were', async () => {
+  it('records are returned in order of seq, with unchanged header and body', async () => {
     const full: RecordHeader = { ...header('r-1', 7), sentAt: 1_760_000_000_123, ip: '2001:db8::1', encoding: 'gzip' };
     const first = await log().writer.append('live', { header: full, body: new Uint8Array([0, 255, 10, 10]) }, 0);
     const second = await log().writer.append('live', record('b'), 0);
@@ -108,7 +108,7 @@ function describeAppendAndRead(log: () => OpenedLog, openAnother: () => Promise<
     await other.dispose();
   });
 
-  it('tells the last seq of a lane, also when all is committed', async () => {
+  it('returns the last seq of a lane, even if everything is committed', async () => {
     const { writer, reader } = log();
     expect([await writer.end('live', 0), await writer.end('historical', 0)]).toEqual([0, 0]);
     await writer.append('live', record('a'), 0);
@@ -118,7 +118,7 @@ function describeAppendAndRead(log: () => OpenedLog, openAnother: () => Promise<
     expect(await writer.end('live', 0)).toBe(last);
   });
 
-  it('lanes are apart', async () => {
+  it('lanes are separate', async () => {
     const live = await log().writer.append('live', record('now', 2), 0);
     await log().writer.append('historical', record('then', 3), 0);
     expect(texts(await log().reader.read('live', 0, noLimits))).toEqual(['now']);
@@ -128,7 +128,7 @@ function describeAppendAndRead(log: () => OpenedLog, openAnother: () => Promise<
     await expectBacklog(log().writer, 'historical', { records: 1, events: 3, bytes: 4 });
   });
 
-  it('64 writers at once: every record is readable exactly once, and each writer keeps its order', async () => {
+  it('with 64 concurrent writers every record is readable exactly once, and each writer keeps its order', async () => {
     const perWriter = 25;
     const seqs: number[] = [];
     await Promise.all(
@@ -148,7 +148,7 @@ function describeAppendAndRead(log: () => OpenedLog, openAnother: () => Promise<
     }
   });
 
-  it('appends that do not wait for each other are numbered in the order of the calls', async () => {
+  it('concurrent appends are numbered in the order of the calls', async () => {
     const seqs = await Promise.all(
       Array.from({ length: 50 }, (_, n) => log().writer.append('live', record(String(n)), 0)),
     );
@@ -160,11 +160,11 @@ function describeAppendAndRead(log: () => OpenedLog, openAnother: () => Promise<
 
 function describeLimits(log: () => OpenedLog): void {
   const cases: { title: string; limits: Partial<ReadLimits>; want: string[] }[] = [
-    { title: 'the record that reaches the number of events is the last', limits: { events: 3 }, want: ['a1', 'b2'] },
-    { title: 'a record may go beyond the number of events', limits: { events: 2 }, want: ['a1', 'b2'] },
-    { title: 'the record that reaches the bytes is the last', limits: { bytes: 5 }, want: ['a1', 'b2', 'c3'] },
-    { title: 'at least one record comes, whatever the limits', limits: { events: 0, bytes: 0 }, want: ['a1'] },
-    { title: 'no limit reached: everything', limits: {}, want: ['a1', 'b2', 'c3', 'd4'] },
+    { title: 'the record that reaches the event limit is the last', limits: { events: 3 }, want: ['a1', 'b2'] },
+    { title: 'a record may exceed the event limit', limits: { events: 2 }, want: ['a1', 'b2'] },
+    { title: 'the record that reaches the byte limit is the last', limits: { bytes: 5 }, want: ['a1', 'b2', 'c3'] },
+    { title: 'at least one record is returned for any limits', limits: { events: 0, bytes: 0 }, want: ['a1'] },
+    { title: 'everything is returned if no limit is reached', limits: {}, want: ['a1', 'b2', 'c3', 'd4'] },
   ];
   it.each(cases)('$title', async ({ limits, want }) => {
     for (const [index, text] of ['a1', 'b2', 'c3', 'd4'].entries()) {
@@ -173,7 +173,7 @@ function describeLimits(log: () => OpenedLog): void {
     expect(texts(await log().reader.read('live', 0, { ...noLimits, ...limits }))).toEqual(want);
   });
 
-  it('nothing beyond lastSeq comes, so that a range is read again exactly', async () => {
+  it('nothing beyond lastSeq is returned, so that a range can be repeated exactly', async () => {
     const seqs: number[] = [];
     for (const text of ['a', 'b', 'c']) seqs.push(await log().writer.append('live', record(text), 0));
     const [first = 0, second = 0] = seqs;
@@ -187,7 +187,7 @@ function describeLimits(log: () => OpenedLog): void {
 }
 
 function describeCommit(log: () => OpenedLog): void {
-  it('what waits of a project is counted apart, and shrinks with a commit', async () => {
+  it('the backlog of a project is counted separately and shrinks with a commit', async () => {
     const { writer, reader } = log();
     const of = (projectId: number, name: string, events: number): LogRecord => {
       const { header: own, body } = record(name, events);
@@ -205,7 +205,7 @@ function describeCommit(log: () => OpenedLog): void {
     await expectBacklogOf(writer, 2, 20);
   });
 
-  it('what is not committed stays readable; a commit shrinks the backlog', async () => {
+  it('uncommitted records stay readable, and a commit shrinks the backlog', async () => {
     const first = await log().writer.append('live', record('one', 10), 0);
     const second = await log().writer.append('live', record('three', 20), 0);
     await expectBacklog(log().writer, 'live', { records: 2, events: 30, bytes: 8 });
@@ -225,7 +225,7 @@ function describeCommit(log: () => OpenedLog): void {
     expect((await log().reader.read('live', second, noLimits)).map(({ seq }) => seq)).toEqual([third]);
   });
 
-  it('seqs go on above everything used when all is committed', async () => {
+  it('seqs continue above all used ones when everything is committed', async () => {
     const first = await log().writer.append('live', record('a'), 0);
     log().reader.commit('live', first);
     const second = await log().writer.append('live', record('b'), 0);
@@ -235,35 +235,35 @@ function describeCommit(log: () => OpenedLog): void {
 }
 
 function describeWaiting(log: () => OpenedLog): void {
-  it('waiting ends at the time limit when nothing comes', async () => {
-    // Of a log that was just made, the waiting may end because it cannot be read yet: a read waits until it can.
+  it('a wait ends at its time limit without appends', async () => {
+    // The wait may end early because a new log cannot be read yet; a read waits until it can.
     for (const lane of lanes) await log().reader.read(lane, 0, noLimits);
     const start = performance.now();
     await log().reader.waitForAppend(60);
     expect(performance.now() - start).toBeGreaterThanOrEqual(50);
   });
 
-  it('an append ends the waiting', async () => {
+  it('an append ends a wait', async () => {
     const waiting = log().reader.waitForAppend(longMs);
     await log().writer.append('historical', record('a'), 0);
     await waiting;
     expect(texts(await log().reader.read('historical', 0, noLimits))).toEqual(['a']);
   });
 
-  it('an append between a read and the waiting is not missed', async () => {
+  it('an append between a read and a wait is not missed', async () => {
     await log().reader.read('live', 0, noLimits);
     await log().writer.append('live', record('a'), 0);
     await log().reader.read('historical', 0, noLimits);
     await expect(log().reader.waitForAppend(longMs)).resolves.toBeUndefined();
   });
 
-  it('closing ends the waiting', async () => {
+  it('closing ends a wait', async () => {
     const waiting = log().reader.waitForAppend(longMs);
     await log().reader.close();
     await expect(waiting).resolves.toBeUndefined();
   });
 
-  it('a closed writer takes nothing more and says so', async () => {
+  it('a closed writer refuses appends', async () => {
     await log().writer.close();
     await expect(log().writer.append('live', record('a'), 0)).rejects.toMatchObject({ name: 'LogUnavailableError' });
   });
@@ -279,7 +279,7 @@ function describeBodies(log: () => OpenedLog): void {
     { title: 'shared memory', make: () => new Uint8Array(new SharedArrayBuffer(64)).fill(7) },
     { title: 'random 20 MB', make: () => new Uint8Array(randomBytes(20_971_520)) },
   ];
-  it.each(bodies)('bytes are unchanged: $title', async ({ make }) => {
+  it.each(bodies)('keeps the bytes unchanged: $title', async ({ make }) => {
     const body = make();
     const want = { hash: sha256(body), length: body.byteLength };
     await log().writer.append('live', { header: header('r'), body }, 0);
@@ -288,25 +288,25 @@ function describeBodies(log: () => OpenedLog): void {
     expect({ hash: sha256(found.body), length: found.body.byteLength }).toEqual(want);
   });
 
-  it("a neighbour's bytes in the same buffer stay with their owner", async () => {
+  it('other bytes in the same buffer stay with their owner', async () => {
     const whole = new Uint8Array([1, 2, 3, 4]);
     await log().writer.append('live', { header: header('r'), body: whole.subarray(0, 2) }, 0);
     expect([...whole]).toEqual([1, 2, 3, 4]);
   });
 }
 
-/** A log that processes share, as one of them sees it: nothing of it is known but where it is. */
+/** A log shared by processes, as one of them sees it: only its location is known. */
 export interface SharedLog {
   readonly slots: number;
-  /** As another process would open it. */
+  /** Opens a writer as another process would. */
   openWriter(): Promise<EventLogWriter>;
-  /** As another process would open it, which holds the slot. */
+  /** Opens a reader as another process with the slot would. */
   openReader(slot: number): Promise<EventLogReader>;
-  /** Removes what the log left behind, after all of them were closed. */
+  /** Removes the log's data after all of them were closed. */
   dispose(): Promise<void>;
 }
 
-/** What a log promises besides when writers and readers are several processes. At least 3 slots. */
+/** Further promises of a log whose writers and readers are several processes. Requires at least 3 slots. */
 export function describeSharedEventLog(name: string, open: () => Promise<SharedLog>): void {
   describe(`${name}: event log of several processes`, () => {
     let log: SharedLog;
@@ -333,7 +333,7 @@ type OpenWriter = () => Promise<EventLogWriter>;
 type OpenReader = (slot: number) => Promise<EventLogReader>;
 
 function describeSharedReading(writer: OpenWriter, reader: OpenReader): void {
-  it('a reader that never met the writer reads what it appended, and goes on from a position of another one', async () => {
+  it('a reader in another process reads what a writer appended, and continues from the position of another reader', async () => {
     const early = await reader(0);
     const from = await writer();
     const first = await from.append('live', record('a'), 0);
@@ -346,7 +346,7 @@ function describeSharedReading(writer: OpenWriter, reader: OpenReader): void {
     expect(texts(await late.read('live', first, noLimits))).toEqual(['b']);
   });
 
-  it('slots do not see each other', async () => {
+  it('slots are separate', async () => {
     const to = await writer();
     const readers = [await reader(0), await reader(1), await reader(2)];
     for (const [slot, text] of [
@@ -364,13 +364,13 @@ function describeSharedReading(writer: OpenWriter, reader: OpenReader): void {
     expect(texts((await readers[2]?.read('live', 0, noLimits)) ?? [])).toEqual(['c']);
   });
 
-  it('a slot that is not there takes nothing', async () => {
+  it('a missing slot refuses appends', async () => {
     const to = await writer();
     await expect(to.append('live', record('a'), to.slots)).rejects.toThrow(RangeError);
     await expect(to.append('live', record('a'), -1)).rejects.toThrow(RangeError);
   });
 
-  it('two writers on one slot: every record is readable exactly once, and each writer keeps its order', async () => {
+  it('with two writers on one slot every record is readable exactly once, and each writer keeps its order', async () => {
     const writers = [await writer(), await writer()];
     await Promise.all(
       writers.flatMap((to, name) =>
@@ -384,7 +384,7 @@ function describeSharedReading(writer: OpenWriter, reader: OpenReader): void {
     }
   });
 
-  it("an append by another process ends the waiting of the slot's reader, in each lane", async () => {
+  it("an append by another process ends the wait of the slot's reader, in each lane", async () => {
     const [to, other] = [await writer(), await writer()];
     const readers = [await reader(0), await reader(1)];
     for (const lane of lanes) {
@@ -401,7 +401,7 @@ function describeSharedReading(writer: OpenWriter, reader: OpenReader): void {
 function describeSharedBacklog(writer: OpenWriter, reader: OpenReader): void {
   const soon = { interval: 10 };
 
-  it('a writer knows what waits of others, in all slots, and what their readers have committed', async () => {
+  it('a writer knows the backlog of others in all slots, and what their readers have committed', async () => {
     const [watching, working] = [await writer(), await writer()];
     const first = await working.append('live', record('a', 5), 0);
     await working.append('live', record('b', 5), 1);
@@ -413,7 +413,7 @@ function describeSharedBacklog(writer: OpenWriter, reader: OpenReader): void {
     await expect.poll(() => working.backlog('live').records, soon).toBe(1);
   });
 
-  it('a writer that is just opened does not say that nothing waits', async () => {
+  it('a writer that was just opened does not report an empty backlog', async () => {
     const to = await writer();
     for (const slot of [0, 1, 2]) await to.append('historical', record('four', 3), slot);
     await to.close();

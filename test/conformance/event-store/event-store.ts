@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../../../src/stores/events/eventstore.ts'
 import { EventRowWriter, type EventRow } from '../../../src/stores/events/rows.ts';
 import { migrations } from '../../../src/stores/events/schema.ts';
 
-/** What every adapter of the event store promises. Each test has a project of its own in one store. */
+/** The promises of every event store adapter. Each test has a separate project in one store. */
 export interface StoreUnderTest {
   readonly store: EventStore;
   close(): Promise<void>;
@@ -13,10 +13,10 @@ export interface StoreUnderTest {
 
 export const dayMicros = 86_400_000_000;
 const someDay = 20_000;
-/** A server may have rows of earlier runs. */
+/** Random, because a server may have rows of earlier runs. */
 let lastProject = Math.floor(Math.random() * 1_000_000_000);
 
-/** A project that no other test of this file uses. */
+/** Returns a project that no other test of this file uses. */
 export function newProject(): number {
   return ++lastProject;
 }
@@ -42,7 +42,7 @@ export async function insertRows(store: EventStore, token: string, rows: readonl
   await store.insertBatch(writer.take(), token);
 }
 
-/** Stored rows (`all`) and what reads show of them (`shown`). */
+/** Counts stored rows (`all`) and those that reads return (`shown`). */
 export async function countRows(store: EventStore, project: number): Promise<{ all: number; shown: number }> {
   const count = async (final: string): Promise<number> => {
     const sql = `SELECT count() AS c FROM events ${final} WHERE project_id = {project:Int32}`;
@@ -52,7 +52,7 @@ export async function countRows(store: EventStore, project: number): Promise<{ a
   return { all: await count(''), shown: await count('FINAL') };
 }
 
-/** One row per month, `months` of them, from `first` (a day number) on. */
+/** Returns one row per month for `months` months from `first`, a day number. */
 export function monthlyRows(project: number, months: number, first: number): EventRow[] {
   return Array.from({ length: months }, (_, i) => testRow(project, { keyDay: first + i * 31 }));
 }
@@ -82,13 +82,13 @@ export function eventStoreConformance(name: string, open: () => Promise<StoreUnd
     insertTests(() => store);
     identityTests(() => store);
     queryTests(() => store);
-    // The last: they leave hundreds of parts, and every query after them would look at each.
+    // Last, because they leave hundreds of parts that slow every later query.
     monthTests(() => store);
   });
   describe(`event store conformance, deletes: ${name}`, () => {
     let under: StoreUnderTest;
     beforeAll(async () => {
-      // A store of its own: a delete goes through every part of the table, and the tests above leave hundreds.
+      // A separate store, because a delete processes every part of the table and the tests above leave hundreds.
       under = await open();
     });
     afterAll(async () => under.close());
@@ -120,7 +120,7 @@ function insertTests(store: () => EventStore): void {
     expect(await countRows(store(), canary)).toEqual({ all: 1, shown: 1 });
   });
 
-  it('stores the numbers exactly: times of 1900 to 2299, days, project, both kinds', async () => {
+  it('stores numbers exactly: times from 1900 to 2299, days, project, both kinds', async () => {
     const project = newProject();
     const days = [-25_567, -1, 0, 20_000, 84_000, 120_529];
     const rows = days.map((keyDay, i) =>
@@ -143,21 +143,21 @@ FROM events WHERE project_id = {project:Int32} ORDER BY timestamp, day`,
     expect(stored).toEqual(expected);
   });
 
-  it('takes 100,000 rows in one batch', async () => {
+  it('accepts 100,000 rows in one batch', async () => {
     const project = newProject();
     const rows = Array.from({ length: 100_000 }, (_, i) => testRow(project, { distinctId: `user-${i % 1000}` }));
     await insertRows(store(), `big-${project}`, rows);
     expect(await countRows(store(), project)).toEqual({ all: 100_000, shown: 100_000 });
   });
 
-  it('stores a batch once however often it is inserted under its token', async () => {
+  it('stores a batch once if it is inserted repeatedly with its token', async () => {
     const project = newProject();
     const rows = monthlyRows(project, 12, 15_000);
     for (let i = 0; i < 3; i++) await insertRows(store(), `again-${project}`, rows);
     expect(await countRows(store(), project)).toEqual({ all: 12, shown: 12 });
   });
 
-  it('an empty batch is nothing', async () => {
+  it('ignores an empty batch', async () => {
     await expect(store().insertBatch(new EventRowWriter().take(), 'empty')).resolves.toBeUndefined();
   });
 
@@ -165,7 +165,7 @@ FROM events WHERE project_id = {project:Int32} ORDER BY timestamp, day`,
     await expect(insertRows(store(), token, [testRow(newProject())])).rejects.toThrow(/expected an insert token/);
   });
 
-  it('says of broken rows that the data is at fault, not the store, and works on', async () => {
+  it('reports broken rows as a fault of the data, not of the store, and keeps working', async () => {
     const project = newProject();
     const writer = new EventRowWriter();
     writer.write(testRow(project));
@@ -181,14 +181,14 @@ FROM events WHERE project_id = {project:Int32} ORDER BY timestamp, day`,
 }
 
 function monthTests(store: () => EventStore): void {
-  it('takes a batch over more months than the engine takes by default (100)', async () => {
+  it('accepts a batch over more months than the default of the engine (100)', async () => {
     const months = 120;
     const project = newProject();
     await insertRows(store(), `months-${project}`, monthlyRows(project, months, 10_000));
     expect(await countRows(store(), project)).toEqual({ all: months, shown: months });
   });
 
-  it('repairs a batch that was written in part: the missing months are added, nothing twice', async () => {
+  it('completes a partly written batch: the missing months are added, nothing twice', async () => {
     const project = newProject();
     const rows = monthlyRows(project, 36, 15_000).flatMap((row) => [row, { ...row, uuid: randomUUID() }]);
     await insertRows(store(), `part-${project}`, rows.slice(0, 30));
@@ -203,10 +203,10 @@ function identityTests(store: () => EventStore): void {
     await store().query('SELECT properties FROM events FINAL WHERE project_id = {project:Int32}', { project });
 
   it.each([
-    ['in the order of arrival', [1, 2, 3]],
+    ['in order of receipt', [1, 2, 3]],
     ['in another order', [3, 1, 2]],
     ['backwards', [3, 2, 1]],
-  ])('of equal identities the one received first stays, inserted %s', async (_, order) => {
+  ])('keeps the first received of equal identities, inserted %s', async (_, order) => {
     const project = newProject();
     const same = testRow(project);
     for (const n of order) {
@@ -216,7 +216,7 @@ function identityTests(store: () => EventStore): void {
     expect(await shown(project)).toEqual([{ properties: '{"n":1}' }]);
   });
 
-  it('of equal identities in one batch the one received first stays', async () => {
+  it('keeps the first received of equal identities in one batch', async () => {
     const project = newProject();
     const { uuid } = testRow(project);
     const rows = [2, 1, 3].map((n) =>
@@ -226,7 +226,7 @@ function identityTests(store: () => EventStore): void {
     expect(await shown(project)).toEqual([{ properties: '{"n":1}' }]);
   });
 
-  it('the corrected time is no part of the identity; project, day, event, distinct_id and uuid are', async () => {
+  it('the identity consists of project, day, event, distinct_id and uuid, without the corrected time', async () => {
     const project = newProject();
     const same = testRow(project);
     const others = [
@@ -237,7 +237,7 @@ function identityTests(store: () => EventStore): void {
       { ...same, uuid: randomUUID() },
     ];
     for (const [i, row] of [same, ...others].entries()) await insertRows(store(), `identity-${project}-${i}`, [row]);
-    // A merge may have happened already, so only what reads show is certain.
+    // A merge may already have happened, so only what reads return is certain.
     expect((await countRows(store(), project)).shown).toBe(5);
   });
 }
@@ -250,7 +250,7 @@ function deleteTests(store: () => EventStore): void {
   };
   const day = (text: string): number => Date.parse(text) / 86_400_000;
 
-  it('deletes what a run stored of some days, and nothing of other runs, days and projects', async () => {
+  it('deletes only the rows of a run, of the given days, in its project', async () => {
     const [project, other] = [newProject(), newProject()];
     const march = { keyDay: day('2024-03-31') };
     const april = { keyDay: day('2024-04-01') };
@@ -271,18 +271,18 @@ function deleteTests(store: () => EventStore): void {
     expect(await shown(project)).toEqual([marked('run-10').properties, '{"told":"run-1"}']);
   });
 
-  it('an event that somebody else stored too is seen once the row of the run is deleted', async () => {
+  it('shows an event that was also stored by another source once the row of the run is deleted', async () => {
     const project = newProject();
     const same = testRow(project, { keyDay: day('2024-03-05') });
     const later = { ...same, receivedAtMicros: same.receivedAtMicros + 1, properties: '{"live":true}' };
-    // In one batch, which no merge takes apart.
+    // In one batch, so that no merge separates them.
     await insertRows(store(), `both-${project}`, [{ ...same, ...marked('run-1') }, later]);
     expect(await shown(project)).toEqual([marked('run-1').properties]);
     await store().deleteRun({ projectId: project, runId: 'run-1', from: '2024-03-05', to: '2024-03-05' });
     expect(await shown(project)).toEqual(['{"live":true}']);
   });
 
-  it('what was deleted can be stored again, under a token of its own', async () => {
+  it('stores deleted rows again with a separate token', async () => {
     const project = newProject();
     const row = testRow(project, { keyDay: day('2024-03-05'), ...marked('run-1') });
     await insertRows(store(), `gone-${project}`, [row]);
@@ -310,7 +310,7 @@ function queryTests(store: () => EventStore): void {
     }
   });
 
-  it('binds lists and texts of a megabyte, larger than a field of a form may be', async () => {
+  it('binds lists and texts of a megabyte, beyond the limit of a form field', async () => {
     const ids = Array.from({ length: 5000 }, (_, i) => `${i}-'\\"\t\0鞋👟-${'ü'.repeat(100)}`);
     const counts = [...ids.keys()];
     const sql = `SELECT length({ids:Array(String)}) AS ids, {last:String} IN {ids:Array(String)} AS found,
@@ -319,7 +319,7 @@ function queryTests(store: () => EventStore): void {
     expect(await store().query(sql, params)).toEqual([{ ids: '5000', found: 1, sum: '12497500', same: 1 }]);
   });
 
-  it('binds every kind of parameter; 64-bit integers come back as strings', async () => {
+  it('binds every kind of parameter and returns 64-bit integers as strings', async () => {
     const params = { i: 7, big: 9_223_372_036_854_775_807n, neg: -5n, yes: true, no: false, list: [1, 2], none: [] };
     const sql = `SELECT {i:Int32} AS i, {big:Int64} AS big, {neg:Int64} AS neg, {yes:Bool} AS yes, {no:Bool} AS no,
   {list:Array(Int32)} AS list, {none:Array(String)} AS none, toUInt64(1) AS one`;
@@ -328,7 +328,7 @@ function queryTests(store: () => EventStore): void {
     ]);
   });
 
-  it('gives an empty list for no rows and rejects what the engine refuses', async () => {
+  it('returns an empty list for no rows and rejects what the engine refuses', async () => {
     expect(await store().query('SELECT 1 AS one WHERE {n:Int32} = 2', { n: 1 })).toEqual([]);
     const failure = await store()
       .query('SELECT no_such_column FROM events')
@@ -353,7 +353,7 @@ function queryTests(store: () => EventStore): void {
     expect(Number(row?.c)).toBeGreaterThan(0);
   });
 
-  it('queries side by side do not mix their parameters', async () => {
+  it('concurrent queries do not mix their parameters', async () => {
     const numbers = Array.from({ length: 60 }, (_, i) => i);
     const answers = await Promise.all(
       numbers.map(async (n) => await store().query('SELECT {n:Int32} AS n, {s:String} AS s', { n, s: `s${n}` })),
@@ -361,7 +361,7 @@ function queryTests(store: () => EventStore): void {
     expect(answers).toEqual(numbers.map((n) => [{ n, s: `s${n}` }]));
   });
 
-  it('says that it is well', async () => {
+  it('reports that it is healthy', async () => {
     expect(await store().health()).toEqual({ ok: true, detail: '' });
   });
 }

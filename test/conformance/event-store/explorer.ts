@@ -22,7 +22,7 @@ function rowAt(project: number, time: bigint, more: Partial<EventRow> = {}): Eve
   return testRow(project, { timestampMicros, keyDay: Math.floor(timestampMicros / dayMicros), ...more });
 }
 
-/** What people ask who look around in events, over any adapter. */
+/** Queries of the event explorer, on any adapter. */
 export function explorerConformance(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`exploring: ${name}`, () => {
     let under: StoreUnderTest;
@@ -54,16 +54,16 @@ function filterTests(store: () => EventStore): void {
     j: '{"n":null}',
   };
   const cases: readonly [string, EventFilter, string][] = [
-    ['more than', property('n', 'gt', '7'), 'cdeh'],
+    ['greater than', property('n', 'gt', '7'), 'cdeh'],
     ['at least', property('n', 'gte', '7'), 'acdeh'],
     ['less than', property('n', 'lt', '7'), 'b'],
     ['at most, a fraction', property('n', 'lte', '-2.5'), 'b'],
-    ['more than a number of many digits', property('n', 'gt', '12345678901234567889'), 'cde'],
-    ['more than one of 20 digits, to the last', property('n', 'gt', '12345678901234567890'), 'de'],
+    ['greater than a number with many digits', property('n', 'gt', '12345678901234567889'), 'cde'],
+    ['greater than a number of 20 digits, to the last', property('n', 'gt', '12345678901234567890'), 'de'],
     ['exactly a number beyond 64 bits', property('n', 'exact', '12345678901234567890123'), 'd'],
     ['not a number beyond 64 bits', property('n', 'is_not', '12345678901234567890123'), 'abcefghij'],
     ['starts_with', property('plan', 'starts_with', 'pro'), 'g'],
-    ['starts_with, in its case', property('plan', 'starts_with', 'Pro'), ''],
+    ['starts_with, case-sensitive', property('plan', 'starts_with', 'Pro'), ''],
     ['not_icontains', property('plan', 'not_icontains', 'MAX'), 'abcdefhij'],
     ['the import run', { run: 'run-1' }, 'i'],
     ['a hostile run', { run: "x' OR '1'='1" }, ''],
@@ -89,7 +89,7 @@ function filterTests(store: () => EventStore): void {
 }
 
 function orderTests(store: () => EventStore): void {
-  it('pages from the oldest on through gaps, duplicates and times before 1970: each once', async () => {
+  it('pages from the oldest event through gaps, duplicates and times before 1970, each once', async () => {
     const project = newProject();
     const times = [micros('1905-01-01'), micros('1969-12-31T23:59:59.999999Z')];
     for (let at = 0; at < 40; at++) times.push(micros('2024-01-01') + BigInt(at) * 90_000_000_000n);
@@ -121,15 +121,15 @@ function chartTests(store: () => EventStore): void {
     return counts.map(({ startMicros, count }) => [isoOfMicros(startMicros).slice(0, 16), count]);
   };
 
-  it('intervals begin when those of the zone do, also where clocks change', async () => {
+  it('intervals follow the time zone, also when clocks change', async () => {
     const project = newProject();
     const times = [
-      // Berlin, the day on which clocks go forward: 23 hours.
+      // Berlin, when clocks go forward: a day of 23 hours.
       '2024-03-30T22:59:59Z',
       '2024-03-30T23:00:00Z',
       '2024-03-31T21:59:59Z',
       '2024-03-31T22:00:00Z',
-      // And back: two hours that clocks show alike.
+      // And back: two hours with the same local time.
       '2024-10-27T00:30:00Z',
       '2024-10-27T01:30:00Z',
       '1905-04-01T00:00:00Z',
@@ -158,7 +158,7 @@ function chartTests(store: () => EventStore): void {
     expect((await starts(project, 'hour', 'Asia/Kolkata')).at(-1)).toEqual(['2024-10-27T01:30', 1]);
   });
 
-  it('the most frequent events by name, the others together, none lost', async () => {
+  it('counts the most frequent events by name and the others together, without losing any', async () => {
     const project = newProject();
     const names = ['a', 'a', 'a', 'b', 'b', 'c', 'd'];
     const day = micros('2024-01-01');
@@ -182,7 +182,7 @@ function chartTests(store: () => EventStore): void {
     ]);
   });
 
-  it('counts stay exact while late copies and other days come in and a run is deleted: each event once', async () => {
+  it('counts stay exact while late copies and other days are ingested and a run is deleted, each event once', async () => {
     const project = newProject();
     const first = micros('2024-02-20');
     const hours = (count: number): bigint => BigInt(count) * 3_600_000_000n;
@@ -193,7 +193,7 @@ function chartTests(store: () => EventStore): void {
         ...(at % 4 === 0 ? { properties: '{"$import_run_id":"run-1"}' } : {}),
       }),
     );
-    // Copies are received later, and clock correction gave them another time.
+    // Copies are received later, with another time by clock correction.
     const copies = rows.map((row) => ({
       ...row,
       receivedAtMicros: row.receivedAtMicros + dayMicros,
@@ -211,7 +211,7 @@ function chartTests(store: () => EventStore): void {
   });
 }
 
-/** Which counts, within bounds of time and without, differ from what reading all rows shows. Each is asked for twice. */
+/** Returns the counts, with and without time bounds, that differ from a read of all rows. Each is queried twice. */
 async function wrongCounts(
   store: EventStore,
   project: number,

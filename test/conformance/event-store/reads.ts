@@ -24,13 +24,13 @@ function micros(text: string): bigint {
   return found;
 }
 
-/** A row whose time and day agree. */
+/** Returns a row with matching time and day. */
 function rowAt(project: number, time: bigint, more: Partial<EventRow> = {}): EventRow {
   const timestampMicros = Number(time);
   return testRow(project, { timestampMicros, keyDay: Math.floor(timestampMicros / dayMicros), ...more });
 }
 
-/** What the key of an event shares with it. */
+/** Returns what an event and its key have in common. */
 function placeOf({ uuid, event, distinctId, timestampMicros }: Omit<EventKey, 'day'>): Omit<EventKey, 'day'> {
   return { uuid, event, distinctId, timestampMicros };
 }
@@ -46,10 +46,10 @@ async function listAll(store: EventStore, project: number, filter: EventFilter, 
     expect(page.events.length).toBe(limit);
     cursor = page.next;
   }
-  throw new Error('the pages have no end');
+  throw new Error('expected the pages to end, got more');
 }
 
-/** Reading events back, over any adapter. */
+/** Reads of stored events, on any adapter. */
 export function readsConformance(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`reads: ${name}`, () => {
     let under: StoreUnderTest;
@@ -59,16 +59,16 @@ export function readsConformance(name: string, open: () => Promise<StoreUnderTes
     afterAll(async () => under.close());
 
     listTests(() => under.store);
-    lookTests(() => under.store);
+    reachTests(() => under.store);
     filterTests(() => under.store);
     countTests(() => under.store);
-    // The last: it leaves a part for each of many months, and every query after it would look at each.
+    // Last, because it leaves a part for each of many months, which slows every later query.
     historyTests(() => under.store);
   });
 }
 
 function listTests(store: () => EventStore): void {
-  it('tells events apart that share time and uuid', async () => {
+  it('distinguishes events with the same time and uuid', async () => {
     const project = newProject();
     const same = testRow(project);
     const rows = ['a', 'b', 'c', 'd', 'e'].flatMap((event) => [
@@ -88,7 +88,7 @@ function listTests(store: () => EventStore): void {
       ...row,
       receivedAtMicros: row.receivedAtMicros + 1,
       properties: '{"late":true}',
-      // Clock correction gave the copy another time: newer, older, far away.
+      // Clock correction gave the copy another time: newer, older or far away.
       timestampMicros: row.timestampMicros + [1_000_000, -1_000_000, -400 * dayMicros][i % 3]!,
     }));
     await insertRows(store(), `late-${project}`, later);
@@ -105,7 +105,7 @@ function listTests(store: () => EventStore): void {
       );
       expect(new Set(events.map((event) => event.properties))).toEqual(new Set(['{}']));
     }
-    // A copy that lies in the range must not stand in for its original that does not.
+    // A copy in the range must not replace its original outside of it.
     const before = BigInt(newestDay * dayMicros);
     expect(await listAll(store(), project, { before }, 10)).toEqual([]);
     const late: PropertyFilter = { key: 'late', operator: 'exact', values: ['true'] };
@@ -115,7 +115,7 @@ function listTests(store: () => EventStore): void {
     expect(total).toMatchObject({ count: 50 });
   });
 
-  it('gives one event by uuid, as received first, of this project only', async () => {
+  it('returns one event by uuid, the first received, only of this project', async () => {
     const project = newProject();
     const row = testRow(project, { properties: '{"a":"ü\\n"}', historical: true });
     await insertRows(store(), `two-${project}`, [
@@ -136,7 +136,7 @@ function listTests(store: () => EventStore): void {
 }
 
 function historyTests(store: () => EventStore): void {
-  it('pages through history with gaps, many events at one time and future times: each once, newest first', async () => {
+  it('pages through history with gaps, many simultaneous events and future times, each once, newest first', async () => {
     const project = newProject();
     const times: bigint[] = [nowMicros + 5n * BigInt(dayMicros)];
     for (let i = 0; i < 40; i++) times.push(nowMicros - BigInt(i) * 3_000_000_000n);
@@ -149,8 +149,8 @@ function historyTests(store: () => EventStore): void {
       [7, {}],
       [93, {}],
       [1000, {}],
-      // One person's are looked for in longer spans.
-      [20, { distinctIds: ['user-1', 'nobody'] }],
+      // Events of one person are searched in longer spans.
+      [20, { distinctIds: ['user-1', 'missing'] }],
     ];
     for (const [limit, filter] of looks) {
       const events = await listAll(store(), project, filter, limit);
@@ -162,8 +162,8 @@ function historyTests(store: () => EventStore): void {
   });
 }
 
-function lookTests(store: () => EventStore): void {
-  it('a first page is the same whether or not somebody has looked before, whatever came and went since', async () => {
+function reachTests(store: () => EventStore): void {
+  it('a first page is the same with and without earlier lists, for any events added or removed since', async () => {
     const project = newProject();
     const reach = new RecentReach();
     const filters: readonly EventFilter[] = [{}, { distinctId: 'user-1' }, { run: 'r1' }];
@@ -195,7 +195,7 @@ function lookTests(store: () => EventStore): void {
       'imported',
       [0, 1, 2, 3].map((i) => rowAt(project, day + BigInt(i), imported)),
     );
-    // Newer, older, at the time of another one, and copies of which the first received stands at another time.
+    // Newer, older, simultaneous with another, and copies whose first received row has another time.
     await add('newer', [rowAt(project, nowMicros), rowAt(project, old, { event: 'other' }), rowAt(project, 0n)]);
     const copies = oldest.slice(0, 3).map((row) => structuredClone(row));
     const earlier = { receivedAtMicros: oldest[0]!.receivedAtMicros - 1, timestampMicros: 0 };
@@ -208,7 +208,7 @@ function lookTests(store: () => EventStore): void {
     await expectSame();
   });
 
-  it('a look begins where the last one ended, for an hour', async () => {
+  it('a list begins where the last one ended, for an hour', async () => {
     const reach = new RecentReach();
     const look = { atMicros: nowMicros, reachedMicros: 5n };
     reach.note(1, { before: 9n }, look);
@@ -246,7 +246,7 @@ function filterTests(store: () => EventStore): void {
     ['is_not_set', property('plan', 'is_not_set'), 'cde'],
     ['a hostile key', property("'] OR 1=1 --", 'exact', "x' OR '1'='1"), 'd'],
     [
-      'all filters must hold',
+      'all filters together',
       { event: 'page', properties: [{ key: 'plan', operator: 'is_set', values: [] }], after: micros('2024-01-01') },
       'a',
     ],
@@ -298,7 +298,7 @@ function countTests(store: () => EventStore): void {
   } as const;
 
   it.each(['hour', 'day', 'week', 'month'] as const)(
-    'counts per %s, before 1970 and after 2106 too',
+    'counts per %s, also before 1970 and after 2106',
     async (interval) => {
       const project = newProject();
       const rows = times.map((time) => rowAt(project, micros(time)));
@@ -311,7 +311,7 @@ function countTests(store: () => EventStore): void {
     },
   );
 
-  it('counts names and kinds apart, within a range', async () => {
+  it('counts names and kinds separately, within a range', async () => {
     const project = newProject();
     const row = (day: string, event: string, historical: boolean): EventRow =>
       rowAt(project, micros(day), { event, historical });
@@ -332,7 +332,7 @@ function countTests(store: () => EventStore): void {
     expect(await historicalTotal(store(), project)).toBe(2);
   });
 
-  it('meters each event once, on the day of its first arrival, both kinds apart', async () => {
+  it('meters each event once, on the day of its first receipt, both kinds separately', async () => {
     const project = newProject();
     const received = (day: string): number => Number(micros(day));
     const first = testRow(project, { receivedAtMicros: received('2026-01-01T23:59:59.999999Z') });

@@ -11,9 +11,9 @@ import type { RunStore } from '../../../src/stores/events/run-tables.ts';
 const march = 19_783;
 const april = march + 31;
 
-/** What the order of facts answers, part of runTablesConformance. */
+/** Reads of ordered facts, part of runTablesConformance. */
 export function runFactTests(store: () => RunStore): void {
-  it('facts are read component by component, in the order of time and of the source, each once and byte for byte', async () => {
+  it('facts are read component by component, in order of time and source, each once and byte for byte', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const facts = Array.from({ length: 60 }, (_, n) => {
@@ -27,7 +27,7 @@ export function runFactTests(store: () => RunStore): void {
     await insertSegment(store(), run, '1', [...facts.slice(0, 40), ...others], 'facts');
     await insertSegment(store(), run, '0', [runRow(run, 0)]);
     const [first, second] = [crc32(idOf(1)), crc32(idOf(4))];
-    // Facts of two ids that a merge names come in order of time. No merge names the third.
+    // Facts of two merged ids are in order of time. The third id is not merged.
     const pairs = [Uint32Array.of(first, 5, 77, 9), Uint32Array.of(second, 5)];
     const componentOf = ({ distinctId: id }: EventRow): number => ([idOf(1), idOf(4)].includes(id) ? 5 : crc32(id));
     const expected = facts.toSorted(
@@ -45,7 +45,7 @@ export function runFactTests(store: () => RunStore): void {
     expect(await store().runTables.partitions(run, 'facts')).toEqual([]);
   });
 
-  it('the events themselves are put in order in place of their facts', async () => {
+  it('the events themselves are ordered instead of their facts', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const rows = [0, 1, 2].map((n) => runRow(run, n));
@@ -62,7 +62,7 @@ export function runFactTests(store: () => RunStore): void {
     await store().runTables.drop(run);
   });
 
-  it('50,000 facts of as many ids, each of them in a component, are put in order', async () => {
+  it('50,000 facts of as many ids, each in a component, are ordered', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const facts = Array.from({ length: 50_000 }, (_, n) => runRow(run, n, { distinctId: `user-${n}` }));
@@ -75,13 +75,13 @@ export function runFactTests(store: () => RunStore): void {
     }
     await store().runTables.orderFacts(run, { from: 'facts', months: [202_403], components: components() });
     expect((await store().runTables.countOrderedFacts(run, 2 ** 17)).slice(0, 2)).toEqual([50_000, 0]);
-    // One behind the other, for components of two ids each.
+    // Consecutive ids form components of two.
     const lines = await store().runTables.orderedFacts(run, { from: 1, to: 25_001, limit: 60_000, offset: 49_990 });
     expect(idsIn(lines)).toEqual(facts.slice(-10).map(({ distinctId }) => distinctId));
     await store().runTables.drop(run);
   });
 
-  it('events that merge persons, and days with events about groups, are found in some months', async () => {
+  it('events that merge persons and days with events about groups are found by month', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const rows = [
@@ -116,7 +116,7 @@ function idOf(n: number): string {
   return n === 6 ? 'user-6' : (hostileTexts[n] as string);
 }
 
-/** By slices and pages. */
+/** Reads ordered facts by slices and pages. */
 async function readOrdered(store: RunStore, run: RunRef, facts: FactsToOrder): Promise<string[]> {
   await store.runTables.orderFacts(run, facts);
   const counts = await store.runTables.countOrderedFacts(run, 3);
@@ -131,7 +131,7 @@ async function readOrdered(store: RunStore, run: RunRef, facts: FactsToOrder): P
   return Buffer.concat(read).toString('utf8').split('\n').slice(0, -1).map(parsed);
 }
 
-/** What stands in a line, its properties byte for byte. */
+/** Parses a line, keeping its properties byte for byte. */
 function parsed(line: string): string {
   const { uuid, event, distinct_id: id, timestamp } = JSON.parse(line) as Readonly<Record<string, string>>;
   const properties = line.slice(line.indexOf(',"properties":') + 14, -1);

@@ -19,7 +19,7 @@ import type { RunStore } from '../../../src/stores/events/run-tables.ts';
 const keyDay = 19_783;
 const day = '2024-03-01';
 
-/** What reads of the tables of runs answer, part of runTablesConformance. */
+/** Reads of the tables of runs, part of runTablesConformance. */
 export function runTableReadTests(store: () => RunStore): void {
   dayTests(store);
   pageTests(store);
@@ -27,7 +27,7 @@ export function runTableReadTests(store: () => RunStore): void {
 }
 
 function dayTests(store: () => RunStore): void {
-  it('days are counted with all of their rows, and what they take as JSON', async () => {
+  it('days are counted with all rows and their size as JSON', async () => {
     const run = newRun();
     await store().runTables.create(run);
     expect(await runTableDays(store(), run)).toEqual([]);
@@ -63,7 +63,7 @@ async function readDay(store: RunStore, run: RunRef, of?: RunPageOf['of']): Prom
 }
 
 function pageTests(store: () => RunStore): void {
-  it('a day is read in the order of time and then of the source, each event once, by pages that meet without a gap', async () => {
+  it('a day is read in order of time, then of the source, each event once, in pages without gaps', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const rows = Array.from({ length: 50 }, (_, n) =>
@@ -97,7 +97,7 @@ function pageTests(store: () => RunStore): void {
     await store().runTables.drop(run);
   });
 
-  it('events of a name and day are listed once each by pages, and their properties are read as they were written', async () => {
+  it('events of a name and day are listed once each by page, and their properties are returned as written', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const rows = Array.from({ length: 30 }, (_, n) =>
@@ -127,7 +127,7 @@ function pageTests(store: () => RunStore): void {
   });
 }
 
-/** Rows of one identity: `34x 33y+` is one at place 34, and one at place 33 with other properties and a later time. */
+/** Returns rows of one identity: `34x 33y+` is one at place 34, and one at place 33 with other properties and a later time. */
 function sameEvents(run: RunRef, rows: string, on = keyDay): EventRow[] {
   const { uuid } = runRow(run, 0);
   return rows.split(' ').map((row) => {
@@ -138,16 +138,16 @@ function sameEvents(run: RunRef, rows: string, on = keyDay): EventRow[] {
 }
 
 function duplicateTests(store: () => RunStore): void {
-  it('duplicates that differ from the first of the source are counted, each once', async () => {
+  it('duplicates that differ from the first of the source are counted once each', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const identities = [
       ['10x', 0],
       ['20x 21x 22x', 0],
-      // The first of the source is the last that is inserted.
+      // The first of the source is inserted last.
       ['34x 33y 32x 31z 30y', 3],
       ['40x 41x+', 1],
-      // The same place twice: of the first row, and of one that differs from it.
+      // The same place twice, of the first row and of a different one.
       ['50x 50x', 0],
       ['60x 61y 60x 61y', 1],
     ] as const;
@@ -161,7 +161,7 @@ function duplicateTests(store: () => RunStore): void {
     await store().runTables.drop(run);
   });
 
-  it('events that stand on an earlier day as well are counted, and estimated from a share of the uuids', async () => {
+  it('events repeated from an earlier day are counted, and estimated from a share of the uuids', async () => {
     const run = newRun();
     await store().runTables.create(run);
     expect(await runTableRepeated(store(), run, 1)).toBe(0);
@@ -170,7 +170,7 @@ function duplicateTests(store: () => RunStore): void {
     );
     const again = (number: number, more: Partial<EventRow>): EventRow => ({ ...(rows[number] as EventRow), ...more });
     await insertSegment(store(), run, '0', rows);
-    // A duplicate, and events with another name or distinct_id, are none.
+    // A duplicate on the same day, or an event with another name or distinct_id, does not count.
     const none = [again(0, { receivedAtMicros: start + 900 }), again(1, { keyDay: 1, event: 'other' })];
     await insertSegment(store(), run, '1', [...none, again(2, { keyDay: 1, distinctId: 'other' })]);
     expect(await runTableRepeated(store(), run, 1)).toBe(0);

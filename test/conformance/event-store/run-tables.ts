@@ -17,7 +17,7 @@ import { runFactTests } from './run-facts.ts';
 import { runTableReadTests } from './run-table-reads.ts';
 import type { RunStore } from '../../../src/stores/events/run-tables.ts';
 
-/** What every adapter promises of the tables of runs. Each test has a run and a project of its own in one store. */
+/** The promises of every adapter about the tables of runs. Each test has a separate run and project in one store. */
 export interface RunStoreUnderTest {
   readonly store: RunStore;
   close(): Promise<void>;
@@ -47,7 +47,7 @@ function lifeTests(store: () => RunStore): void {
     return found === 1;
   };
 
-  it('tables are made once, listed once as long as they are there, and dropped once', async () => {
+  it('tables are created once, listed once while they exist, and dropped once', async () => {
     const run = newRun();
     expect(await isListed(run)).toBe(false);
     for (let i = 0; i < 2; i++) await store().runTables.create(run);
@@ -58,7 +58,7 @@ function lifeTests(store: () => RunStore): void {
     expect(await store().runTables.partitions(run)).toEqual([]);
   });
 
-  it('runs whose ids look like names of tables have tables of their own', async () => {
+  it('runs whose ids resemble table names have separate tables', async () => {
     const project = newProject();
     const runs = [
       'a',
@@ -82,7 +82,7 @@ function lifeTests(store: () => RunStore): void {
     for (const run of runs) await store().runTables.drop(run);
   });
 
-  it('a table that was dropped and made again is empty, and takes the same segments', async () => {
+  it('a table that was dropped and recreated is empty and accepts the same segments', async () => {
     const run = newRun();
     const rows = [runRow(run, 1)];
     for (let i = 0; i < 2; i++) {
@@ -126,7 +126,7 @@ function lifeTests(store: () => RunStore): void {
 }
 
 function insertTests(store: () => RunStore): void {
-  it('a segment is stored once however often it is inserted, also after a partial write, in any order of segments', async () => {
+  it('a segment is stored once if inserted repeatedly, also after a partial write, in any order of segments', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const rows = Array.from({ length: 40 }, (_, i) =>
@@ -134,7 +134,7 @@ function insertTests(store: () => RunStore): void {
     );
     const other = [runRow(run, 1000)];
     await insertSegment(store(), run, '1', other);
-    // A part of the months, as a write that ended in the middle leaves it.
+    // Some of the months, as an interrupted write leaves them.
     await insertSegment(
       store(),
       run,
@@ -147,7 +147,7 @@ function insertTests(store: () => RunStore): void {
     await store().runTables.drop(run);
   });
 
-  it('facts lie beside the rows: the same segment is stored once in each table, and only rows are attached', async () => {
+  it('facts are separate from rows: the same segment is stored once in each table, and only rows are attached', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const rows = [0, 1, 2].map((n) => runRow(run, n));
@@ -164,7 +164,7 @@ function insertTests(store: () => RunStore): void {
     expect(await store().runTables.partitions(run, 'facts')).toEqual([]);
   });
 
-  it('two runs take the same segment', async () => {
+  it('two runs accept the same segment', async () => {
     const runs = [newRun(), newRun()];
     for (const run of runs) {
       await store().runTables.create(run);
@@ -174,7 +174,7 @@ function insertTests(store: () => RunStore): void {
     }
   });
 
-  it('200,000 rows of a year in one segment are counted exactly, and attached', async () => {
+  it('200,000 rows of a year in one segment are counted exactly and attached', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const rows = Array.from({ length: 200_000 }, (_, i) =>
@@ -191,7 +191,7 @@ function insertTests(store: () => RunStore): void {
     await store().runTables.drop(run);
   });
 
-  it('parts are never merged, so that no row of an identity is lost to the report', async () => {
+  it('parts are never merged, so that the report misses no row of an identity', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const same = runRow(run, 0, { keyDay: 19_783 });
@@ -203,7 +203,7 @@ function insertTests(store: () => RunStore): void {
 }
 
 function attachTests(store: () => RunStore): void {
-  it('texts, digits and days of every kind come to events byte for byte, and stay there when the table goes', async () => {
+  it('texts, digits and days of every kind are attached byte for byte, and stay when the table is dropped', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const days = [-25_567, -1, 0, 19_783, 84_000, 120_529];
@@ -234,7 +234,7 @@ function attachTests(store: () => RunStore): void {
     }
   });
 
-  it('a month that is attached again changes nothing that reads show; a month without rows is none', async () => {
+  it('attaching a month again changes nothing that reads return, and a month without rows is not attached', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const rows = [0, 1, 2, 3].map((n) => runRow(run, n, { keyDay: n < 2 ? 19_783 : 19_820 }));
@@ -246,7 +246,7 @@ function attachTests(store: () => RunStore): void {
     await store().runTables.drop(run);
   });
 
-  it('of equal identities of a source the first is shown, whatever the order of inserts', async () => {
+  it('the first of equal identities of a source is shown, for any order of inserts', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const same = runRow(run, 5);
@@ -266,7 +266,7 @@ function attachTests(store: () => RunStore): void {
     await store().runTables.drop(run);
   });
 
-  it('a month that lies in one insert, with an identity twice, shows it once', async () => {
+  it('a month in one insert shows a repeated identity once', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const first = runRow(run, 1);
@@ -277,7 +277,7 @@ function attachTests(store: () => RunStore): void {
     await store().runTables.drop(run);
   });
 
-  it('beside live rows and another run each event is shown once', async () => {
+  it('together with live rows and another run, each event is shown once', async () => {
     const project = newProject();
     const [first, second] = [newRun(project), newRun(project)];
     const cell = { keyDay: 19_783, event: 'seen' };

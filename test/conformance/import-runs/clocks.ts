@@ -7,7 +7,7 @@ import { createRun, getRun } from '../../../src/imports/run/run-store.ts';
 import { startRunWorker } from '../../../src/imports/run/run-worker.ts';
 import { newRun, runOptions, type OpenRunsStore, type RunsStore } from '../../support/runs.ts';
 
-/** Leases go by the clock of the store, whatever those of its workers show. */
+/** Leases use the clock of the store, regardless of the clocks of workers. */
 export function testWorkersClocks(open: OpenRunsStore): void {
   let store: RunsStore;
   beforeEach(async () => {
@@ -16,13 +16,13 @@ export function testWorkersClocks(open: OpenRunsStore): void {
   afterEach(() => store[Symbol.asyncDispose]());
 
   describe('workers whose clocks are an hour apart', () => {
-    it('never hold a run at the same time, and do each stage once', async () => {
+    it('never hold a run at the same time, and run each stage once', async () => {
       const ids = ['a', 'b', 'c'];
       const options = { ...runOptions, last: 'check' } as const;
       for (const id of ids) await createRun(store.db, newRun({ id, options }));
       const seen: string[] = [];
       const inHand = new Map<string, number>();
-      // Longer than the lease, which has to be renewed.
+      // Longer than the lease, which must be renewed.
       const slow: RunStage = async ({ run }) => {
         seen.push(`${run.id} ${run.stage}`);
         inHand.set(run.id, (inHand.get(run.id) ?? 0) + 1);

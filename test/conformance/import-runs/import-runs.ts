@@ -3,7 +3,7 @@ import { testRunWriter } from './run-writer.ts';
 import { testRuns } from './run.ts';
 import type { OpenRunsStore } from '../../support/runs.ts';
 
-/** What import runs promise on every metadata store. Real stores only. */
+/** The promises of import runs on every metadata store. Real stores only. */
 export function testImportRuns(open: OpenRunsStore): void {
   testRuns(open);
   testRunWriter(open);

@@ -27,8 +27,8 @@ export function testRunWriter(open: OpenRunsStore): void {
     return createRunWriter({ db: store.db, clock: { now: () => start }, signal, ...(lost && { onLost: lost }) }, claim);
   }
 
-  describe('a run in the hands of a worker', () => {
-    it('parts keep their numbers when they are listed again with new ones between them', async () => {
+  describe('a run held by a worker', () => {
+    it('parts keep their numbers when they are listed again with new ones in between', async () => {
       const leased = await hold();
       await leased.addParts([part('a'), part('c')]);
       const parts = await leased.addParts([part('a'), part('b'), part('c'), part('b')]);
@@ -52,7 +52,7 @@ export function testRunWriter(open: OpenRunsStore): void {
       expect(await leased.addParts(many)).toHaveLength(1206);
     });
 
-    it('what is saved of a part and a day is read back, and the rest of it stays', async () => {
+    it('saved fields of a part and a day are read back, and the others stay unchanged', async () => {
       const leased = await hold();
       await leased.addParts([part('a'), part('b')]);
       const segments = [{ records: 3, rawBytes: 4_000_000_000, bytes: 5, sha256: 'ab' }];
@@ -84,7 +84,7 @@ export function testRunWriter(open: OpenRunsStore): void {
       });
     });
 
-    it('days are forgotten, or how far they came', async () => {
+    it('days are removed, or their progress is reset', async () => {
       const leased = await hold();
       await leased.saveDay('2024-01-01', { events: 5, frames: 2, framesLoaded: 2, accepted: 5, verified: true });
       await leased.resetDays('verified');
@@ -97,7 +97,7 @@ export function testRunWriter(open: OpenRunsStore): void {
 
     const losses = {
       'after a pause': () => pauseRun(store.other, 'r'),
-      'when another worker has taken it over': () => claimRun(store.other, start + 60_001, 60_000),
+      'when another worker has claimed it': () => claimRun(store.other, start + 60_001, 60_000),
     };
     it.each(Object.entries(losses))('%s every write is refused and changes nothing', async (_when, lose) => {
       let told = 0;
@@ -121,7 +121,7 @@ export function testRunWriter(open: OpenRunsStore): void {
       expect((await getRun(store.db, 'r'))?.progress).toEqual({});
     });
 
-    it('progress is written with its times, at once when asked, and what it waits for until there is some', async () => {
+    it('progress is written with its times, immediately on request, and so is what it waits for until it progresses', async () => {
       const leased = await hold();
       leased.waiting({ reason: 'the source answers 429', until: start + 5 });
       await leased.flush();
@@ -140,7 +140,7 @@ export function testRunWriter(open: OpenRunsStore): void {
       expect(run?.progress.export).toMatchObject({ done: 3, ...times });
     });
 
-    it('progress is written by itself within a second', async () => {
+    it('progress is written automatically within a second', async () => {
       const leased = await hold();
       for (let done = 1; done <= 50; done += 1) leased.progress({ ...atStart, done });
       const done = async () => (await getRun(store.db, 'r'))?.progress.export?.done;
@@ -148,7 +148,7 @@ export function testRunWriter(open: OpenRunsStore): void {
       expect(await done()).toBe(50);
     });
 
-    it('trying rejected records again forgets what was checked and the days, not what is staged', async () => {
+    it('retrying rejected records resets the check and the days but keeps staged data', async () => {
       const leased = await hold();
       await leased.addParts([part('a')]);
       const segments = [{ records: 3, rawBytes: 4, bytes: 5, sha256: 'ab' }];
@@ -160,7 +160,7 @@ export function testRunWriter(open: OpenRunsStore): void {
       expect(await leased.days()).toEqual([]);
     });
 
-    it('the runs of a deleted project go with it, and their workers write no more', async () => {
+    it('the runs of a deleted project are deleted with it, and their workers can no longer write', async () => {
       const leased = await hold();
       await leased.addParts([part('a')]);
       await leased.saveDay('2024-01-01', { events: 1 });

@@ -49,7 +49,7 @@ export function testRuns(open: OpenRunsStore): void {
   const stateOf = async ({ id }: Run): Promise<string | undefined> => (await getRun(store.db, id))?.state;
 
   describe('import runs', () => {
-    it('a run is read back as it was asked for, and its secrets only by who works on it', async () => {
+    it('a run is read back as requested, and its secrets only by its worker', async () => {
       const options = {
         ...runOptions,
         range: { from: '2024-01-01T00:00:00Z' },
@@ -64,7 +64,7 @@ export function testRuns(open: OpenRunsStore): void {
       expect(await getRunSecrets(store.db, run.id)).toEqual({ apiKey: 'phc_secret' });
     });
 
-    it('its end is told to who wants to hear of it, in the transaction in which it ends, and once', async () => {
+    it('its end is notified once, in the transaction in which it ends', async () => {
       const owner = await addNoticeProject(store.db);
       await addDestination(store.db, owner);
       await add({ projectId: owner.projectId });
@@ -100,7 +100,7 @@ export function testRuns(open: OpenRunsStore): void {
       expect(page).toMatchObject({ count: 3, runs: [{ id: second.id }] });
     });
 
-    it('many workers at the same time: each run is taken once, the oldest first', async () => {
+    it('many concurrent workers claim each run once, the oldest first', async () => {
       for (let n = 0; n < 4; n += 1) await add({ now: start + n, id: `r${n}` });
       expect((await take()).run.id).toBe('r0');
       const claims = await Promise.all(
@@ -110,7 +110,7 @@ export function testRuns(open: OpenRunsStore): void {
       expect(ids.toSorted()).toEqual(['r1', 'r2', 'r3']);
     });
 
-    it('who asks for one run gets that or none, and never one that it still has in hand', async () => {
+    it('a claim for one run returns that run or nothing, and never one still held', async () => {
       await add({ id: 'a' });
       await add({ id: 'b', now: start + 1 });
       expect((await claimRun(store.db, start, leaseMs, { onlyRun: 'b' }))?.run.id).toBe('b');
@@ -118,7 +118,7 @@ export function testRuns(open: OpenRunsStore): void {
       expect(await claimRun(store.db, start, leaseMs, { except: ['a'] })).toBeUndefined();
     });
 
-    it('a run whose worker died is taken up again in its stage, and who lost it can write nothing', async () => {
+    it('a run whose worker died is resumed in its stage, and the former worker cannot write', async () => {
       const run = await add();
       const lost = await take();
       expect(await enterStage(store.db, lost, 'load')).toBe(true);
@@ -147,7 +147,7 @@ export function testRuns(open: OpenRunsStore): void {
       const end = ({ run, attempt }: Claim) =>
         noteDeath(store.other, { id: run.id, attempt }, 'it took too much memory');
 
-      it('is tried twice, then refused with how it ended and what was left to do, until it is resumed', async () => {
+      it('is retried once, then refused with how it ended and what to do, until it is resumed', async () => {
         const { id } = await add();
         const first = await takeNext();
         const signal = new AbortController().signal;
@@ -166,7 +166,7 @@ export function testRuns(open: OpenRunsStore): void {
         expect(await refusal(await takeNext())).toBeUndefined();
       });
 
-      it('is tried again wherever it got further in between', async () => {
+      it('is retried whenever it progressed in between', async () => {
         await add();
         for (let part = 0; part < 6; part += 1) {
           const claim = await takeNext();
@@ -176,7 +176,7 @@ export function testRuns(open: OpenRunsStore): void {
           await writer.addParts([{ key: `part ${part}`, stable: true }]);
           await end(claim);
         }
-        // A day may need many slices of facts: each counts.
+        // A day may need many slices of facts, and each counts as progress.
         for (let slices = 1; slices < 6; slices += 1) {
           const claim = await takeNext();
           expect(await refusal(claim)).toBeUndefined();
@@ -188,7 +188,7 @@ export function testRuns(open: OpenRunsStore): void {
         }
       });
 
-      it('together with the service is given more tries, and none is counted for a wait or a lease that its worker outlived', async () => {
+      it('together with the service gets more attempts, and a wait or a lease that its worker outlived does not count', async () => {
         await add();
         let claim = await takeNext();
         for (let tries = 1; tries < 12; tries += 1) {
@@ -203,7 +203,7 @@ export function testRuns(open: OpenRunsStore): void {
         expect(await refusal(await takeNext())).toMatchObject({ message: expect.stringContaining('12 crashes') });
       });
 
-      it('is taken up at once by another worker, and an end that comes late changes nothing', async () => {
+      it('is claimed immediately by another worker, and a late end changes nothing', async () => {
         await add();
         const claim = await take();
         await end(claim);
@@ -214,7 +214,7 @@ export function testRuns(open: OpenRunsStore): void {
         expect(await claimRun(store.db, start, leaseMs)).toBeUndefined();
       });
 
-      it('is not taken beside another such run', async () => {
+      it('is not claimed in addition to another such run', async () => {
         await add({ id: 'a' });
         await add({ id: 'b' });
         for (const claim of [await take(), await take()]) await end(claim);
@@ -223,13 +223,13 @@ export function testRuns(open: OpenRunsStore): void {
       });
     });
 
-    it('a clock that was set back does not leave a run with nobody', async () => {
+    it('a clock that was set back does not leave a run unclaimed', async () => {
       await add();
       await take(start + 86_400_000);
       expect((await take(start)).attempt).toBe(2);
     });
 
-    it('pause takes the run out of its worker’s hands at once; resume puts it back in its stage', async () => {
+    it('pause revokes the run from its worker immediately, and resume continues it in its stage', async () => {
       const run = await add();
       const claim = await take();
       await enterStage(store.db, claim, 'check');
@@ -242,7 +242,7 @@ export function testRuns(open: OpenRunsStore): void {
       expect((await take()).attempt).toBe(2);
     });
 
-    it('a failed run tells why until it is resumed', async () => {
+    it('a failed run shows its reason until it is resumed', async () => {
       const run = await add();
       await failRun(store.db, await take(), 'x'.repeat(5000), start + 5);
       const failed = await getRun(store.db, run.id);
@@ -251,7 +251,7 @@ export function testRuns(open: OpenRunsStore): void {
       expect(await resumeRun(store.db, run.id)).toMatchObject({ state: 'queued', reason: '', finishedAt: null });
     });
 
-    it('a run that was checked only goes on with the load', async () => {
+    it('a run that was only checked continues with the load', async () => {
       const run = await add({ options: { ...runOptions, last: 'check' } });
       const claim = await take();
       await enterStage(store.db, claim, 'check');
@@ -264,7 +264,7 @@ export function testRuns(open: OpenRunsStore): void {
       expect((await resumeRun(store.db, run.id, { last: 'check' })).options.last).toBe('report');
     });
 
-    it('a completed run is checked anew to try what was rejected, or compared once more', async () => {
+    it('a completed run can be checked again to retry rejected records, or verified again', async () => {
       const run = await add();
       await completeRun(store.db, await take(), start);
       expect(await retryRejected(store.db, run.id)).toMatchObject({ state: 'queued', stage: 'check', retries: 1 });
@@ -272,14 +272,14 @@ export function testRuns(open: OpenRunsStore): void {
       expect(await verifyAgain(store.db, run.id)).toMatchObject({ state: 'queued', stage: 'verify', retries: 1 });
     });
 
-    it('a cancelled run stays so', async () => {
+    it('a cancelled run stays cancelled', async () => {
       const run = await add();
       await cancelRun(store.db, run.id, start + 3);
       expect(await getRun(store.db, run.id)).toMatchObject({ state: 'cancelled', finishedAt: start + 3 });
       expect(await claimRun(store.db, start + 9000, leaseMs)).toBeUndefined();
     });
 
-    it('what is not possible is refused with the state and what is', async () => {
+    it('an action that is not allowed is refused with the state and the allowed actions', async () => {
       const run = await add();
       const refused = resumeRun(store.db, run.id);
       await expect(refused).rejects.toThrow(RunTransitionError);
@@ -317,7 +317,7 @@ export function testRuns(open: OpenRunsStore): void {
       }
     });
 
-    it('a run in the stage undo can be paused and resumed, but not be cancelled or undone twice', async () => {
+    it('a run in the stage undo can be paused and resumed, but not cancelled or undone twice', async () => {
       const run = await add({ options: { ...runOptions, target: { kind: 'project' } } });
       await store.db.updateTable('import_runs').set({ state: 'cancelled' }).where('id', '=', run.id).execute();
       await undoRun(store.db, run.id);
@@ -331,7 +331,7 @@ export function testRuns(open: OpenRunsStore): void {
       expect(await stateOf(run)).toBe('undone');
     });
 
-    it('a pause and a cancel at the same time: one after the other, none lost', async () => {
+    it('a concurrent pause and cancel are applied one after the other, and neither is lost', async () => {
       const run = await add();
       await Promise.all([pauseRun(store.db, run.id).catch(() => undefined), cancelRun(store.other, run.id, start)]);
       expect(await stateOf(run)).toBe('cancelled');

@@ -20,26 +20,30 @@ import {
 export interface ScheduleStore extends AsyncDisposable {
   /** Migrated; without projects. */
   readonly db: Metadata;
-  /** Another handle on the same store, as another process has one. May be the same where there can be only one. */
+  /** Another handle on the same store, as another process has. May be the same one if only one is possible. */
   readonly other: Metadata;
 }
 
 const source = defineImportSource({
   slug: 'sample',
   name: 'Sample',
-  description: 'A source of nothing.',
+  description: 'An empty source.',
   fields: [{ key: 'place', name: 'Place', type: 'string' }],
   formats: ['mixpanel'],
   range: 'The time of the event.',
   example: {},
   createSource: ({ place }) => {
     if (place === 'nowhere') throw wrongSetting('place', 'expected a place, got: nowhere');
-    return { concurrency: 1, listParts: async () => [], open: () => Promise.reject(new Error('not asked')) as never };
+    return {
+      concurrency: 1,
+      listParts: async () => [],
+      open: () => Promise.reject(new Error('not expected')) as never,
+    };
   },
 });
 const registry = createRegistry([source]);
 
-/** What schedules of imports promise on every metadata store. Real stores only. */
+/** The promises of import schedules on every metadata store. Real stores only. */
 export function testSchedules(open: () => Promise<ScheduleStore>): void {
   let store: ScheduleStore;
   let projectId: number;
@@ -59,21 +63,21 @@ export function testSchedules(open: () => Promise<ScheduleStore>): void {
   });
   afterEach(() => store[Symbol.asyncDispose]());
 
-  /** Each hour from `start` (a full hour) on, with half an hour of overlap. */
+  /** Schedules runs every hour from `start`, a full hour, with half an hour of overlap. */
   async function schedule(more: Partial<Schedule> = {}): Promise<void> {
     const time = isoMicros(start);
     const made = { timing: { everyMinutes: 60 }, overlapMinutes: 30, paused: false, beginsAt: start, run: null };
     const rest = { coveredTo: start, dueAt: start + hourMs, error: '', createdAt: time, updatedAt: time };
     await saveSchedule(store.db, { configId, projectId, ...made, ...rest, ...more });
   }
-  /** As a process does it every few seconds. */
-  async function look(now: number, db = store.db): Promise<void> {
+  /** Starts due runs, as a process does every few seconds. */
+  async function startDue(now: number, db = store.db): Promise<void> {
     for (const found of await schedulesToCheck(db, now)) await advanceSchedule({ db, registry }, found.configId, now);
   }
   async function runs(): Promise<Run[]> {
     return (await listRuns(store.db, { projectId }, { limit: 100, offset: 0 })).runs.toReversed();
   }
-  /** In minutes from the start. */
+  /** Returns the windows of all runs in minutes from the start. */
   async function windows(): Promise<(readonly [from: number, to: number])[]> {
     const minutes = (time = ''): number => (Date.parse(time) - start) / minuteMs;
     return (await runs()).map(({ options: { range } }) => [minutes(range.from), minutes(range.to)]);
@@ -86,15 +90,15 @@ export function testSchedules(open: () => Promise<ScheduleStore>): void {
   }
 
   describe('a schedule', () => {
-    it('makes a run of each due time, from where the last one had come to less the overlap', async () => {
+    it('creates a run for each due time, from the end of the last one minus the overlap', async () => {
       await schedule();
-      await look(start + hourMs - 1);
+      await startDue(start + hourMs - 1);
       expect(await windows()).toEqual([]);
-      await look(start + hourMs + 1000);
+      await startDue(start + hourMs + 1000);
       await end('complete', start + hourMs + 2000);
-      await look(start + hourMs + 3000);
+      await startDue(start + hourMs + 3000);
       expect(await windows()).toEqual([[0, 60]]);
-      await look(start + 2 * hourMs + 1000);
+      await startDue(start + 2 * hourMs + 1000);
       expect(await windows()).toEqual([
         [0, 60],
         [30, 120],
@@ -102,59 +106,59 @@ export function testSchedules(open: () => Promise<ScheduleStore>): void {
       expect((await runs()).map(({ options }) => options.scheduled)).toEqual([true, true]);
     });
 
-    it('several processes make one run of a due time', async () => {
+    it('several processes create one run for a due time', async () => {
       await schedule();
       const { db, other } = store;
-      await Promise.all([db, other, db, other, db].map((handle) => look(start + hourMs, handle)));
+      await Promise.all([db, other, db, other, db].map((handle) => startDue(start + hourMs, handle)));
       expect(await windows()).toEqual([[0, 60]]);
     });
 
-    it('has one run at a time: what becomes due meanwhile is one run afterwards', async () => {
+    it('has one run at a time; times due in the meantime become one run afterwards', async () => {
       await schedule();
-      await look(start + hourMs);
-      await look(start + 2 * hourMs);
-      await look(start + 3 * hourMs);
+      await startDue(start + hourMs);
+      await startDue(start + 2 * hourMs);
+      await startDue(start + 3 * hourMs);
       expect(await windows()).toHaveLength(1);
       await end('complete', start + 3 * hourMs + minuteMs);
-      await look(start + 3 * hourMs + 2 * minuteMs);
-      await look(start + 3 * hourMs + 3 * minuteMs);
+      await startDue(start + 3 * hourMs + 2 * minuteMs);
+      await startDue(start + 3 * hourMs + 3 * minuteMs);
       expect(await windows()).toEqual([
         [0, 60],
         [30, 180],
       ]);
     });
 
-    it('makes up for times that were missed by one run, up to the last of them', async () => {
+    it('covers missed times with one run, up to the last of them', async () => {
       await schedule();
-      await look(start + 50 * hourMs + 59 * minuteMs);
+      await startDue(start + 50 * hourMs + 59 * minuteMs);
       expect(await windows()).toEqual([[0, 50 * 60]]);
       expect((await findSchedule(store.db, configId))?.dueAt).toBe(start + 51 * hourMs);
     });
 
-    it('after a run that failed the next one covers its window, too, when it is due', async () => {
+    it('covers the window of a failed run with the next due run', async () => {
       await schedule();
-      await look(start + hourMs);
+      await startDue(start + hourMs);
       await end('fail', start + hourMs + 1000);
-      await look(start + hourMs + 2000);
+      await startDue(start + hourMs + 2000);
       expect(await windows()).toHaveLength(1);
       expect(await findSchedule(store.db, configId)).toMatchObject({ run: null, coveredTo: start });
-      await look(start + 2 * hourMs);
+      await startDue(start + 2 * hourMs);
       expect(await windows()).toEqual([
         [0, 60],
         [0, 120],
       ]);
     });
 
-    it('that is paused starts nothing, and makes up for it afterwards', async () => {
+    it('starts nothing while paused, and covers the missed times afterwards', async () => {
       await schedule({ paused: true });
-      await look(start + 5 * hourMs);
+      await startDue(start + 5 * hourMs);
       expect(await windows()).toEqual([]);
       await schedule();
-      await look(start + 5 * hourMs);
+      await startDue(start + 5 * hourMs);
       expect(await windows()).toEqual([[0, 300]]);
     });
 
-    it('of a config whose settings cannot work says so, starts none, and tries again at the next time', async () => {
+    it('reports invalid settings of its config, starts no run, and retries at the next time', async () => {
       await schedule();
       const set = (place: string) =>
         store.db
@@ -162,21 +166,21 @@ export function testSchedules(open: () => Promise<ScheduleStore>): void {
           .set({ settings: JSON.stringify({ place }) })
           .execute();
       await set('nowhere');
-      await look(start + hourMs);
+      await startDue(start + hourMs);
       expect(await windows()).toEqual([]);
       const failing = await findSchedule(store.db, configId);
       expect(failing).toMatchObject({ error: 'setting "place": expected a place, got: nowhere' });
       expect(failing?.dueAt).toBe(start + 2 * hourMs);
       await set('here');
-      await look(start + 2 * hourMs);
+      await startDue(start + 2 * hourMs);
       expect(await windows()).toEqual([[0, 120]]);
       expect((await findSchedule(store.db, configId))?.error).toBe('');
     });
 
-    it('of a config in the bin rests, and goes with the config', async () => {
+    it('rests while its config is in the bin, and is deleted with it', async () => {
       await schedule();
       await store.db.updateTable('plugin_configs').set({ deleted: 1 }).execute();
-      await look(start + 5 * hourMs);
+      await startDue(start + 5 * hourMs);
       expect(await windows()).toEqual([]);
       await store.db.deleteFrom('plugin_configs').execute();
       expect(await findSchedule(store.db, configId)).toBeUndefined();

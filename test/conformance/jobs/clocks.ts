@@ -7,7 +7,7 @@ import { enqueue, findJob } from '../../../src/queue/jobs/queue.ts';
 import { startJobRunner } from '../../../src/queue/jobs/runner.ts';
 import { addApp, fakeSandbox, useStore, type OpenStore } from '../../support/jobs.ts';
 
-/** Leases, due times and ticks go by the clock of the store, whatever those of its processes show. */
+/** Leases, due times and scheduled times use the clock of the store, regardless of the clocks of processes. */
 export function testRunnersClocks(open: OpenStore): void {
   describe('processes whose clocks are an hour apart', () => {
     const fixture = useStore(open);

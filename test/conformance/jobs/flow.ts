@@ -14,7 +14,7 @@ import { addApp, changeApp, deliveryEvent, sharedClock, start, testClock } from 
 import { leaseMs, useStore, type JobsFixture, type OpenStore, type TestClock } from '../../support/jobs.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/base/time.ts';
 
-/** How jobs come about. */
+/** How jobs are created. */
 export function testFlows(open: OpenStore): void {
   describe('jobs', () => {
     const fixture = useStore(open);
@@ -199,7 +199,7 @@ function testDeliveries(fixture: JobsFixture): void {
 }
 
 function testPluginJobs(fixture: JobsFixture): void {
-  describe("jobs of a plugin's own", () => {
+  describe('jobs scheduled by a plugin', () => {
     const runAt = start + 3 * dayMs;
 
     it('a plugin schedules a job days ahead', async () => {
@@ -233,10 +233,10 @@ function testPluginJobs(fixture: JobsFixture): void {
 
     it.each([
       ['no name', { name: '', payload: {}, runAt }, 'expected a job name'],
-      ['a time beyond all calendars', { name: 'x', payload: {}, runAt: 1e18 }, 'before the year 9999'],
+      ['a time after the year 9999', { name: 'x', payload: {}, runAt: 1e18 }, 'before the year 9999'],
       ['an invalid time', { name: 'x', payload: {}, runAt: Number.NaN }, 'before the year 9999'],
       ['a payload too large', { name: 'x', payload: { x: 'x'.repeat(1_000_001) }, runAt }, 'characters of JSON'],
-    ])('%s is refused with a sentence', async (_name, job, sentence) => {
+    ])('%s is refused with a message', async (_name, job, sentence) => {
       const configId = await addApp(fixture.db, fixture.projectId);
       const refused = enqueuePluginJob(fixture.db, { configId, projectId: fixture.projectId }, job, start);
       await expect(refused).rejects.toThrow(sentence);

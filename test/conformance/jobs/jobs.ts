@@ -4,7 +4,7 @@ import { testPruneJobs } from './prune-jobs.ts';
 import { testQueue } from './queue.ts';
 import type { OpenStore } from '../../support/jobs.ts';
 
-/** What jobs promise on every metadata store. Real stores only. */
+/** The promises of jobs on every metadata store. Real stores only. */
 export function testJobs(open: OpenStore): void {
   testQueue(open);
   testFlows(open);

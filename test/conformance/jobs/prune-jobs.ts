@@ -16,7 +16,7 @@ import { addApp, errorOf, sharedClock, start, testClock } from '../../support/jo
 import { leaseMs, useStore, type JobsFixture, type OpenStore } from '../../support/jobs.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/base/time.ts';
 
-/** What happens to jobs besides running. */
+/** What happens to jobs apart from running. */
 export function testPruneJobs(open: OpenStore): void {
   describe('jobs', () => {
     const fixture = useStore(open);
@@ -27,7 +27,7 @@ export function testPruneJobs(open: OpenStore): void {
   });
 }
 
-/** Many rows at once, oldest first. */
+/** Inserts many rows, oldest first. */
 async function addFinished(
   fixture: JobsFixture,
   configId: number,
@@ -137,7 +137,7 @@ function testPruning(fixture: JobsFixture): void {
       expect(ofConfig(3)).toHaveLength(10);
     });
 
-    it('ticks of the last day stay in any number: without them a tick would run twice', async () => {
+    it('all scheduled jobs of the last day stay, because without them a scheduled time would run twice', async () => {
       await addFinished(fixture, 1, keptPerConfigMax + 5, 'scheduled', 'succeeded');
       await pruneJobs(fixture.db, start + hourMs);
       expect(await fixture.allJobs()).toHaveLength(keptPerConfigMax + 5);

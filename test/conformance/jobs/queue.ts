@@ -21,7 +21,7 @@ import { addProject, start, type JobsStore, type OpenStore } from '../../support
 
 const leaseMs = 1000;
 
-/** What may happen to a job in each state, and where it leads. */
+/** Allowed transitions of a job in each state. */
 const allowed: Readonly<Record<Job['state'], Partial<Record<JobTransition, Job['state']>>>> = {
   queued: { claim: 'running', cancel: 'failed' },
   running: {
@@ -36,8 +36,8 @@ const allowed: Readonly<Record<Job['state'], Partial<Record<JobTransition, Job['
   failed: { retry: 'queued' },
 };
 const transitions = Object.values(allowed).flatMap((of) => Object.keys(of)) as JobTransition[];
-/** How a new job comes there. */
-const waysTo: Readonly<Record<Job['state'], readonly JobTransition[]>> = {
+/** Transitions by which a new job reaches a state. */
+const pathsTo: Readonly<Record<Job['state'], readonly JobTransition[]>> = {
   queued: [],
   running: ['claim'],
   succeeded: ['claim', 'succeed'],
@@ -130,7 +130,7 @@ export function testQueue(open: OpenStore): void {
     });
 
     it.each(Object.keys(allowed) as Job['state'][])(
-      'a job that is %s takes the transitions of the table only',
+      'a job that is %s only allows the transitions of the table',
       async (state) => {
         const moves = async (by: JobTransition, id: string): Promise<boolean> => {
           const { numUpdatedRows } = await moveJobs(store.db, by, {}).where('id', '=', id).executeTakeFirst();
@@ -138,7 +138,7 @@ export function testQueue(open: OpenStore): void {
         };
         for (const by of transitions) {
           const id = await add(1);
-          for (const way of waysTo[state]) expect(await moves(way, id)).toBe(true);
+          for (const path of pathsTo[state]) expect(await moves(path, id)).toBe(true);
           const to = allowed[state][by];
           expect([by, await moves(by, id)]).toEqual([by, to !== undefined]);
           expect(await findJob(store.db, projectId, id)).toMatchObject({ state: to ?? state });
@@ -199,13 +199,13 @@ export function testQueue(open: OpenStore): void {
       expect(await findJob(store.db, projectId + 1, ids[0] ?? '')).toBeUndefined();
     });
 
-    it('a job that is due in days waits until then, and no longer', async () => {
+    it('a job that is due in days runs exactly then', async () => {
       const id = await add(1, start, { runAt: start + 3 * dayMs });
       expect(await claim(store.db, start + 3 * dayMs - 1, leaseMs)).toBeUndefined();
       expect(await take(start + 3 * dayMs)).toMatchObject({ id, kind: 'started' });
     });
 
-    it('a key has one job, even when two processes add it at the same time, and even after it finished', async () => {
+    it('a key has one job, even if two processes add it concurrently, and even after it finished', async () => {
       const job = { projectId, configId: 1, type: 'run', operation: 's', payload: {}, now: start, uniqueKey: 'tick' };
       const made = await Promise.all(
         [store.db, store.other, store.db].map((db) => db.transaction().execute((tx) => enqueue(tx, job))),
@@ -223,7 +223,7 @@ export function testQueue(open: OpenStore): void {
       expect((await claim(store.db, start + 2, leaseMs, ['scheduled', 'delivery']))?.id).toBe(tick);
     });
 
-    it('deliveries behind one that is retried wait for it; other jobs of the config do not', async () => {
+    it('deliveries wait for an earlier one that is retried; other jobs of the config do not', async () => {
       const first = await add(1, start, { kind: 'delivery' });
       const second = await add(1, start + 1, { kind: 'delivery' });
       await fail(store.db, await take(start + 2), { error: 'no', now: start + 2, delayMs: 500, final: false });
@@ -238,7 +238,7 @@ export function testQueue(open: OpenStore): void {
       expect((await take(start + 503)).id).toBe(second);
     });
 
-    it('a job has the attempts of its order, or those that a failure sets', async () => {
+    it('a job has the attempts it was created with, or those that a failure sets', async () => {
       await add(1, start, { attemptsMax: 1 });
       const only = await take(start);
       const failure = { error: 'no', now: start, delayMs: 10, final: false };
@@ -250,7 +250,7 @@ export function testQueue(open: OpenStore): void {
       expect(await take(start + 10)).toMatchObject({ id: more.id, attempts: 2, attemptsMax: 3, payload: { left: 2 } });
     });
 
-    it('a job that cannot begin yet runs later with the same attempts left', async () => {
+    it('a job that cannot start yet runs later with the same attempts left', async () => {
       const id = await add(1, start, { attemptsMax: 2, kind: 'delivery' });
       const behind = await add(1, start, { kind: 'delivery' });
       for (let n = 0; n < 5; n += 1) {

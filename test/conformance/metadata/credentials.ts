@@ -30,7 +30,7 @@ import { getUser, listUsers } from '../../../src/stores/metadata/users.ts';
 
 const minute = 60_000;
 
-/** What the queries for keys, sessions and the first start promise, on every store. */
+/** The promises of queries for keys, sessions and the first start, on every store. */
 export function testCredentials(use: Use): void {
   describe('personal API keys', () => {
     testKeys(use);
@@ -80,7 +80,7 @@ function testKeys(use: Use): void {
     expect(await listPersonalApiKeys(db, userId)).toEqual([]);
   });
 
-  it('a label of 40 characters is taken, however many bytes they need', async () => {
+  it('a label of 40 characters is accepted, regardless of its bytes', async () => {
     const { db } = use();
     const { userId } = await createAccount(db);
     const { key } = await createPersonalApiKey(db, { userId, label: '🙂'.repeat(40), scopes: ['*'] }, now);
@@ -101,7 +101,7 @@ function testKeys(use: Use): void {
     expect(await listPersonalApiKeys(db, userId + 1)).toEqual([]);
   });
 
-  it('a rolled key answers to its new value only', async () => {
+  it('a rolled key is only found by its new value', async () => {
     const { db } = use();
     const { userId } = await createAccount(db);
     const issued = await createPersonalApiKey(db, { userId, label: 'CI', scopes: ['*'] }, now);
@@ -112,7 +112,7 @@ function testKeys(use: Use): void {
     expect(await rollPersonalApiKey(db, userId + 1, issued.key.id, now)).toBeUndefined();
   });
 
-  it('only their own user deletes them', async () => {
+  it('only their user can delete them', async () => {
     const { db } = use();
     const { userId } = await createAccount(db);
     const { key } = await createPersonalApiKey(db, { userId, label: 'CI', scopes: ['*'] }, now);
@@ -130,7 +130,7 @@ function testKeys(use: Use): void {
     expect(hasExpired({ expiresAt: null }, now)).toBe(false);
   });
 
-  it('remember their latest use, also when told out of order or of a deleted key', async () => {
+  it('record their latest use, even if updates arrive out of order or for a deleted key', async () => {
     const { db } = use();
     const { userId } = await createAccount(db);
     const { key: a } = await createPersonalApiKey(db, { userId, label: 'a', scopes: ['*'] }, now);
@@ -157,7 +157,7 @@ function testKeys(use: Use): void {
 }
 
 function testSessions(use: Use): void {
-  it('a login link works once, even when opened twice at once', async () => {
+  it('a login link works once, even if opened twice concurrently', async () => {
     const { db, other } = use();
     const { userId } = await createAccount(db);
     const token = await createLoginLink(db, { userId, now });
@@ -166,7 +166,7 @@ function testSessions(use: Use): void {
     expect(uses.filter((user) => user === undefined)).toHaveLength(3);
   });
 
-  it('signing out everywhere ends login links that were not opened yet, of that user only', async () => {
+  it('signing out everywhere ends the unused login links of that user only', async () => {
     const { db } = use();
     const { userId } = await createAccount(db);
     const { userId: other } = await createAccount(db);
@@ -234,7 +234,7 @@ function testSessions(use: Use): void {
     expect(await hasValidSession(db, now)).toBe(true);
   });
 
-  it('what has expired is removed, the rest stays', async () => {
+  it('removes expired sessions and links and keeps the others', async () => {
     const { db } = use();
     const { userId } = await createAccount(db);
     await createLoginLink(db, { userId, now, lifetimeMs: minute });
@@ -255,7 +255,7 @@ function testBootstrap(use: Use): void {
   const personalApiKey = 'phx_bootstrap-key_0001';
   const projectApiKey = 'phc_bootstrap-key_0001';
 
-  it('makes a project with its key and a user, once', async () => {
+  it('creates a project with its key and a user once', async () => {
     const { db } = use();
     const first = await bootstrap(db, { now });
     expect(first).toMatchObject({ created: true, project: { name: 'Default project' } });
@@ -266,7 +266,7 @@ function testBootstrap(use: Use): void {
     expect(await listPersonalApiKeys(db, user?.id ?? 0)).toEqual([]);
   });
 
-  it('a login token is given when the store is new, and later for as long as nobody has a valid session or key', async () => {
+  it('returns a login token for a new store, and later while no valid session or key exists', async () => {
     const { db } = use();
     const tokenLater = (time: number) => firstLoginToken(db, { created: false, now: time });
     expect(await tokenLater(now)).toBeUndefined();
@@ -287,7 +287,7 @@ function testBootstrap(use: Use): void {
     expect(await tokenLater(now + minute)).toBeTypeOf('string');
   });
 
-  it('two processes that start at once make one', async () => {
+  it('two processes that start concurrently create one project', async () => {
     const { db, other } = use();
     const options = { personalApiKey, projectApiKey, now };
     const results = await Promise.all([db, other, db].map((store) => bootstrap(store, options)));
@@ -298,7 +298,7 @@ function testBootstrap(use: Use): void {
     expect(await listPersonalApiKeys(db, user?.id ?? 0)).toMatchObject([{ scopes: ['*'], scopedProjects: null }]);
   });
 
-  it('a personal key given later is added, once', async () => {
+  it('adds a personal key given later once', async () => {
     const { db } = use();
     await bootstrap(db, { now });
     await bootstrap(db, { personalApiKey, now });
@@ -307,7 +307,7 @@ function testBootstrap(use: Use): void {
     expect(await db.selectFrom('personal_api_keys').select('id').execute()).toHaveLength(1);
   });
 
-  it('a store whose projects are all deleted gets no new one', async () => {
+  it('creates no project in a store whose projects were all deleted', async () => {
     const { db } = use();
     const { project } = await bootstrap(db, { now });
     await deleteProject(db, project?.id ?? 0);
@@ -321,7 +321,7 @@ function testBootstrap(use: Use): void {
     ['personal', 'phx_0123456789abcdef\n', 'a space or line end'],
     ['project', 'phx_0123456789abcdef', 'does not start with "phc_"'],
     ['project', 'my own key', 'does not start with "phc_"'],
-  ])('a %s key of the wrong form is refused without repeating it (%#)', async (kind, key, reason) => {
+  ])('refuses an invalid %s key without repeating it (%#)', async (kind, key, reason) => {
     const { db } = use();
     const attempt = bootstrap(db, { [kind === 'personal' ? 'personalApiKey' : 'projectApiKey']: key, now });
     const message = await attempt.catch((error: unknown) => (error instanceof Error ? error.message : ''));

@@ -15,18 +15,18 @@ import { isUniqueViolation } from '../../support/unique-violation.ts';
 /** An empty store, not migrated yet. */
 export interface EmptyStore extends AsyncDisposable {
   readonly db: Metadata;
-  /** The same store as another process would open it; `db` itself where only one handle is possible. */
+  /** The same store, opened as another process would; `db` itself if only one handle is possible. */
   readonly other: Metadata;
 }
 
 export interface ConformanceDeps {
   readonly dialect: Dialect;
   readonly open: () => Promise<EmptyStore>;
-  /** What text with a NUL comes back as. */
+  /** How text with a NUL is returned. */
   readonly nul: 'kept' | 'replaced';
 }
 
-/** What every metadata store promises. Real stores only; nothing is doubled. */
+/** The promises of every metadata store. Real stores only. */
 export function testMetadata(deps: ConformanceDeps): void {
   const use = (): { db: Metadata; other: Metadata } => store;
   let store: EmptyStore;
@@ -59,11 +59,11 @@ export function testMetadata(deps: ConformanceDeps): void {
 }
 
 function testClock(use: Use): void {
-  it('tells the time, which goes on within a transaction', async () => {
+  it('returns the time, which advances within a transaction', async () => {
     const { db } = use();
     const before = Date.now();
     const time = await createDatabaseClock(db).now();
-    // The store runs on this machine, whose clock it reads in its own way.
+    // The store runs on this machine and reads its clock in its own way.
     expect(time).toBeGreaterThan(before - 5000);
     expect(time).toBeLessThan(Date.now() + 5000);
     const passed = await db.transaction().execute(async (tx) => {
@@ -77,11 +77,11 @@ function testClock(use: Use): void {
 
 export type Use = () => { readonly db: Metadata; readonly other: Metadata };
 
-/** The schema of the first version that later ones migrate. */
+/** The schema of the oldest version that can be migrated. */
 const oldestVersion = 23;
 
 function testMigrations(use: Use, dialect: Dialect): void {
-  it('migrates twice with the effect of once', async () => {
+  it('migrating twice has the effect of once', async () => {
     const { db } = use();
     await migrate(db, dialect);
     await db.insertInto('organizations').values(organizationRow).execute();
@@ -90,14 +90,14 @@ function testMigrations(use: Use, dialect: Dialect): void {
     expect(await appliedVersions(db)).toEqual([schemaVersion]);
   });
 
-  it('two processes that start at once migrate once', async () => {
+  it('two processes that start concurrently migrate once', async () => {
     const { db, other } = use();
     await Promise.all([migrate(db, dialect), migrate(other, dialect), migrate(db, dialect)]);
     expect(await appliedVersions(other)).toEqual([schemaVersion]);
     expect(await db.selectFrom('config_revisions').selectAll().execute()).toMatchObject([{ id: 1, revision: 0 }]);
   });
 
-  it('begins with both lanes at the start of the log', async () => {
+  it('starts with both lanes at the start of the log', async () => {
     const { db } = use();
     await migrate(db, dialect);
     expect(await db.selectFrom('log_cursors').selectAll().orderBy('lane').execute()).toMatchObject([
@@ -119,7 +119,7 @@ function testMigrations(use: Use, dialect: Dialect): void {
     expect((await appliedVersions(db)).at(-1)).toBe(schemaVersion);
   });
 
-  it('a store of an older schema is refused unchanged, with its version and the commit that migrates it', async () => {
+  it('a store with an older schema is refused unchanged, with its version and the commit that migrates it', async () => {
     const { db } = use();
     await migrate(db, dialect);
     const versions = Array.from({ length: oldestVersion - 1 }, (_, index) => index + 1);
@@ -132,7 +132,7 @@ function testMigrations(use: Use, dialect: Dialect): void {
     expect(await appliedVersions(db)).toEqual(versions);
   });
 
-  it('an older program refuses a newer schema and says what to do', async () => {
+  it('an older program refuses a newer schema with what to do', async () => {
     const { db } = use();
     await migrate(db, dialect);
     const newer = schemaVersion + 1;
@@ -158,24 +158,24 @@ async function appliedVersions(db: Metadata): Promise<number[]> {
 }
 
 function testValues(use: Use, nul: ConformanceDeps['nul']): void {
-  it('keeps integers up to 2^53 - 1, null and text with odd characters', async () => {
+  it('keeps integers up to 2^53 - 1, null and text with unusual characters', async () => {
     const { db } = use();
-    const odd = 'naïve 漢字 🙂 " \' \\ \n\t; drop table persons; --';
+    const unusual = 'naïve 漢字 🙂 " \' \\ \n\t; drop table persons; --';
     await db
       .insertInto('persons')
       .values([
-        { project_id: 1, uuid: odd, created_at_micros: Number.MAX_SAFE_INTEGER, is_identified: 1, registers: '{}' },
-        { project_id: 1, uuid: 'b', created_at_micros: Number.MIN_SAFE_INTEGER, is_identified: 0, registers: odd },
+        { project_id: 1, uuid: unusual, created_at_micros: Number.MAX_SAFE_INTEGER, is_identified: 1, registers: '{}' },
+        { project_id: 1, uuid: 'b', created_at_micros: Number.MIN_SAFE_INTEGER, is_identified: 0, registers: unusual },
       ])
       .execute();
     const rows = await db.selectFrom('persons').selectAll().orderBy('created_at_micros').execute();
     expect(rows).toMatchObject([
-      { uuid: 'b', created_at_micros: Number.MIN_SAFE_INTEGER, is_identified: 0, registers: odd },
-      { uuid: odd, created_at_micros: 9_007_199_254_740_991, is_identified: 1 },
+      { uuid: 'b', created_at_micros: Number.MIN_SAFE_INTEGER, is_identified: 0, registers: unusual },
+      { uuid: unusual, created_at_micros: 9_007_199_254_740_991, is_identified: 1 },
     ]);
   });
 
-  it('gives counts and sums as numbers', async () => {
+  it('returns counts and sums as numbers', async () => {
     const { db } = use();
     const count = 4_000_000_000_000;
     const warning = { project_id: 1, hour: 'h', count, last_seen: 't', samples: '[]' };
@@ -191,7 +191,7 @@ function testValues(use: Use, nul: ConformanceDeps['nul']): void {
     expect(totals).toMatchObject({ rows: 2, sum: 2 * count });
   });
 
-  it('gives bytes back as they were, as a plain Uint8Array', async () => {
+  it('returns bytes unchanged as a plain Uint8Array', async () => {
     const { db } = use();
     const original = Uint8Array.from({ length: 512 }, (_, index) => index % 256);
     for (const [id, bytes] of [['all', original] as const, ['none', new Uint8Array(0)] as const]) {
@@ -219,7 +219,7 @@ function testValues(use: Use, nul: ConformanceDeps['nul']): void {
     expect(sorted.map((row) => row.distinct_id)).toEqual(['A', 'B', '_', 'a-2', 'a_1', 'b', 'ä']);
   });
 
-  it('hands out ids once, even after the last row is deleted', async () => {
+  it('never reuses ids, even after the last row is deleted', async () => {
     const { db } = use();
     const plugin = { ...samplePlugin, slug: 'first' };
     const first = await db.insertInto('plugins').values(plugin).returning('id').executeTakeFirstOrThrow();
@@ -241,7 +241,7 @@ function testTransactions(use: Use): void {
     expect(await db.selectFrom('organizations').select('id').execute()).toEqual([]);
   });
 
-  it('a transaction whose statement fails leaves nothing and blocks nobody', async () => {
+  it('a transaction with a failing statement leaves nothing and blocks no other', async () => {
     const { db } = use();
     const failing = db.transaction().execute(async (tx) => {
       await tx.insertInto('organizations').values(organizationRow).execute();
@@ -251,7 +251,7 @@ function testTransactions(use: Use): void {
     await db.insertInto('organizations').values(organizationRow).execute();
   });
 
-  it('part of a transaction can be taken back', async () => {
+  it('part of a transaction can be rolled back', async () => {
     const { db } = use();
     const tx = await db.startTransaction().execute();
     await tx.insertInto('organizations').values(organizationRow).execute();
@@ -296,7 +296,7 @@ function testTransactions(use: Use): void {
 }
 
 function testUniqueViolations(use: Use): void {
-  it('tells a taken key from other faults', async () => {
+  it('distinguishes unique violations from other errors', async () => {
     const { db } = use();
     await db.insertInto('organizations').values(organizationRow).execute();
     const faultOf = (work: Promise<unknown>): Promise<unknown> =>

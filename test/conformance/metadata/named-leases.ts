@@ -9,7 +9,7 @@ export function testNamedLeases(use: Use): void {
   const lease = { name: 'upload 1/a', owner: 'first' };
   const next = { ...lease, owner: 'second' };
 
-  it('a lease by name has one holder, until it ends or is given back', async () => {
+  it('a named lease has one holder until it expires or is released', async () => {
     const { db, other } = use();
     expect(await takeLease(db, lease, start, 1000)).toBe(true);
     expect(await takeLease(other, next, start + 900, 1000)).toBe(false);
@@ -17,14 +17,14 @@ export function testNamedLeases(use: Use): void {
     expect(await takeLease(other, next, start + 1900, 1000)).toBe(false);
     expect(await takeLease(other, next, start + 1901, 1000)).toBe(true);
     expect(await renewLease(db, lease, start + 1902, 1000)).toBe(false);
-    // Who lost it cannot give back what another one has.
+    // A former holder cannot release the lease of another.
     await dropLease(db, lease);
     expect(await takeLease(db, lease, start + 1902, 1000)).toBe(false);
     await dropLease(other, next);
     expect(await takeLease(db, lease, start + 1902, 1000)).toBe(true);
   });
 
-  it('of leases that ran out none is held', async () => {
+  it('expired leases are not held', async () => {
     const { db } = use();
     await takeLease(db, lease, start, 1000);
     await takeLease(db, { ...lease, name: 'b' }, start, 2000);
@@ -33,7 +33,7 @@ export function testNamedLeases(use: Use): void {
     expect([...(await heldLeases(db, names, start + 1001))]).toEqual(['b']);
   });
 
-  it('many that want it at once: one gets it', async () => {
+  it('one of many concurrent attempts gets the lease', async () => {
     const { db, other } = use();
     const deps = { clock: { now: async () => start }, leaseMs: 1000, onLost: () => {}, onTrouble: () => {} };
     const taken = await Promise.all(

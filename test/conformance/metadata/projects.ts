@@ -19,7 +19,7 @@ import { createAccount, now, sampleConfig, samplePlugin } from '../../support/me
 import { isUniqueViolation } from '../../support/unique-violation.ts';
 import { getUser, listUsers } from '../../../src/stores/metadata/users.ts';
 
-/** What the queries for organisations, users, projects and the config revision promise, on every store. */
+/** The promises of queries for organisations, users, projects and the config revision, on every store. */
 export function testProjects(use: Use): void {
   describe('organisations and users', () => {
     testAccounts(use);
@@ -36,7 +36,7 @@ export function testProjects(use: Use): void {
 }
 
 function testAccounts(use: Use): void {
-  it('are found and listed as they were made', async () => {
+  it('are found and listed as created', async () => {
     const { db } = use();
     const { organizationId, userId } = await createAccount(db);
     const organization = { id: organizationId, name: 'Acme', createdAt: '2026-11-20T10:00:00.000000Z' };
@@ -98,7 +98,7 @@ function testProjectRecords(use: Use): void {
     expect(await page({ organizationId: 'none' })).toEqual([0, '']);
   });
 
-  it('change in part, and say when', async () => {
+  it('change in part, with the time of the change', async () => {
     const { db } = use();
     const { organizationId } = await createAccount(db);
     const project = await createProject(db, { organizationId, name: 'Shop' }, now);
@@ -110,7 +110,7 @@ function testProjectRecords(use: Use): void {
     expect(await updateProject(db, 99, { name: 'x' }, now)).toBeUndefined();
   });
 
-  it('a rotated token works at once and the old one no longer; pipelines hear of it', async () => {
+  it('a rotated token replaces the old one immediately, and pipelines are notified', async () => {
     const { db } = use();
     const { organizationId } = await createAccount(db);
     const project = await createProject(db, { organizationId, name: 'Shop' }, now);
@@ -125,7 +125,7 @@ function testProjectRecords(use: Use): void {
 }
 
 function testConfigRevision(use: Use): void {
-  it('counts every change, also those made at once', async () => {
+  it('counts every change, including concurrent ones', async () => {
     const { db, other } = use();
     expect(await readConfigRevision(db)).toBe(0);
     const bumps = await Promise.all([db, other, db, other].map((store) => bumpConfigRevision(store)));
@@ -135,7 +135,7 @@ function testConfigRevision(use: Use): void {
 }
 
 function testProjectDeletion(use: Use): void {
-  it('leaves no row behind in any table, and takes none of another project', async () => {
+  it('leaves no row in any table, and removes none of another project', async () => {
     const { db } = use();
     const { organizationId } = await createAccount(db);
     const plugin = await db.insertInto('plugins').values(samplePlugin).returning('id').executeTakeFirstOrThrow();
@@ -155,7 +155,7 @@ function testProjectDeletion(use: Use): void {
   });
 }
 
-/** Every table with a project_id, so that a table added later is not forgotten. */
+/** Returns every table with a project_id, so that later tables are covered as well. */
 async function tablesWithProjects(db: Metadata): Promise<string[]> {
   const tables = await db.introspection.getTables();
   return tables
@@ -173,7 +173,7 @@ async function countRows(db: Metadata, tables: readonly string[], id: number): P
   return counts;
 }
 
-/** One row in every table of a project. */
+/** Inserts one row into every table of a project. */
 async function fillProject(db: Metadata, project_id: number, pluginId: number): Promise<void> {
   const config = await db
     .insertInto('plugin_configs')

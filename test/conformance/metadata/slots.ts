@@ -12,9 +12,9 @@ import {
 } from '../../../src/stores/metadata/slot-leases.ts';
 import { holdSlot, seizeSlot, SlotLostError, type SlotHold } from '../../../src/stores/metadata/slots.ts';
 
-/** On a migrated store. */
+/** Runs on a migrated store. */
 export function testSlots(use: Use): void {
-  it('who lost a slot cannot commit any more', async () => {
+  it('a worker that lost a slot can no longer commit', async () => {
     const { db, other } = use();
     const first = await seizeSlot(db, 0, 'first');
     const work = (): Promise<void> => db.transaction().execute((tx) => holdSlot(tx, first));
@@ -26,7 +26,7 @@ export function testSlots(use: Use): void {
     await db.transaction().execute((tx) => holdSlot(tx, second));
   });
 
-  it('a slot that was never made cannot be held', async () => {
+  it('a missing slot cannot be held', async () => {
     const { db } = use();
     const work = db.transaction().execute((tx) => holdSlot(tx, { slot: 7, epoch: 0 }));
     await expect(work).rejects.toThrow('expected to hold slot 7 in epoch 0, got: no such slot');
@@ -35,19 +35,19 @@ export function testSlots(use: Use): void {
 
 const slotsOf = (holds: readonly SlotHold[]): number[] => holds.map(({ slot }) => slot).toSorted((a, b) => a - b);
 
-/** On a migrated store. */
+/** Runs on a migrated store. */
 export function testSlotLeases(use: Use): void {
   const a = { owner: 'a', leaseMs: 60_000 };
   const b = { owner: 'b', leaseMs: 60_000 };
 
-  it('the slots of a cluster are made once, by whichever process comes first', async () => {
+  it('the slots of a cluster are created once, by the first process', async () => {
     const { db, other } = use();
     await Promise.all([createSlots(db, 8), createSlots(other, 8)]);
     expect(await db.selectFrom('slots').select('slot').orderBy('slot').execute()).toHaveLength(8);
     expect(await db.selectFrom('log_cursors').selectAll().execute()).toHaveLength(16);
   });
 
-  it('another number of slots is refused, and so are slots for a log of one machine that is begun', async () => {
+  it('another number of slots is refused, and so are slots for a log of one machine in use', async () => {
     const { db } = use();
     await db.updateTable('log_cursors').set({ seq: 1 }).where('lane', '=', 'live').execute();
     await expect(createSlots(db, 4)).rejects.toBeInstanceOf(SlotCountError);
@@ -57,7 +57,7 @@ export function testSlotLeases(use: Use): void {
     await expect(createSlots(db, 8)).rejects.toThrow('expected 8 slots, got a store with 4');
   });
 
-  it('a slot is leased to one worker at a time, however many ask at once', async () => {
+  it('a slot is leased to one of many concurrent workers at a time', async () => {
     const { db, other } = use();
     await createSlots(db, 8);
     const claims = await Promise.all([claimSlots(db, a, 5), claimSlots(other, b, 5)]);
@@ -66,7 +66,7 @@ export function testSlotLeases(use: Use): void {
     expect(claims.flat().every(({ epoch }) => epoch === 1)).toBe(true);
   });
 
-  it("a lease that is renewed is nobody else's; one that is not goes to the next worker, in a new epoch", async () => {
+  it('a renewed lease keeps its worker, and an expired one goes to the next worker in a new epoch', async () => {
     const { db, other } = use();
     // Each sleep may take half as long again on a busy machine.
     const brief = { owner: 'a', leaseMs: 2000 };
@@ -82,11 +82,11 @@ export function testSlotLeases(use: Use): void {
     await expect(write).rejects.toBeInstanceOf(SlotLostError);
   });
 
-  it('a slot that is given back is free at once', async () => {
+  it('a released slot is free immediately', async () => {
     const { db, other } = use();
     await createSlots(db, 2);
     await claimSlots(db, a, 2);
-    // Not another's to give back.
+    // Another worker cannot release it.
     await releaseSlots(other, 'b', [0]);
     expect(await claimSlots(other, b, 2)).toEqual([]);
     await releaseSlots(db, 'a', [1]);
@@ -94,7 +94,7 @@ export function testSlotLeases(use: Use): void {
     expect(slotsOf(await renewSlots(db, a))).toEqual([0]);
   });
 
-  it('workers that are there know of each other; one that is silent or goes is counted no more', async () => {
+  it('active workers count each other; one that is silent or leaves is no longer counted', async () => {
     const { db, other } = use();
     expect(await joinWorkers(db, { owner: 'a', leaseMs: 1500 })).toEqual({ count: 1, rank: 0 });
     expect(await joinWorkers(other, b)).toEqual({ count: 2, rank: 1 });

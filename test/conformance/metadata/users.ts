@@ -13,11 +13,11 @@ import {
   LastAdminError,
 } from '../../../src/stores/metadata/users.ts';
 
-/** On a migrated store. */
+/** Runs on a migrated store. */
 export function testUsers(use: Use): void {
   const bob = { firstName: 'Bob', email: 'bob@example.com', role: 'admin' } as const;
 
-  it('of two admins who remove each other at once, from two processes, one stays', async () => {
+  it('of two admins who remove each other concurrently from two processes, one stays', async () => {
     const { db, other } = use();
     const { organizationId, userId } = await createAccount(db);
     const { id } = await createUser(db, { organizationId, ...bob }, now);
@@ -31,7 +31,7 @@ export function testUsers(use: Use): void {
     expect(await firstAdmin(db, organizationId)).toBeDefined();
   });
 
-  it('of two invitations of one person at once, from two processes, one is made', async () => {
+  it('of two concurrent invitations of one user from two processes, one is created', async () => {
     const { db, other } = use();
     const { organizationId } = await createAccount(db);
     const outcomes = await Promise.allSettled(
@@ -41,7 +41,7 @@ export function testUsers(use: Use): void {
     expect(refused.map(({ reason }) => reason instanceof EmailTakenError)).toEqual([true]);
   });
 
-  it('a user that is shut out has no sessions; one of another organisation is not touched', async () => {
+  it('a deactivated user has no sessions; users of other organisations are unaffected', async () => {
     const { db } = use();
     const { organizationId, userId } = await createAccount(db);
     await createUser(db, { organizationId, ...bob }, now);

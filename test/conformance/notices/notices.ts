@@ -16,13 +16,13 @@ import {
 export interface NoticeStore extends AsyncDisposable {
   /** Migrated; without projects. */
   readonly db: Metadata;
-  /** Another handle on the same store, as another process has one. May be the same where there can be only one. */
+  /** Another handle on the same store, as another process has. May be the same one if only one is possible. */
   readonly other: Metadata;
 }
 
 const leaseMs = 1000;
 
-/** What notices promise on every metadata store. Real stores only. */
+/** The promises of notifications on every metadata store. Real stores only. */
 export function testNotices(open: () => Promise<NoticeStore>): void {
   let store: NoticeStore;
   let owner: NoticeProject;
@@ -63,7 +63,7 @@ function testOutbox(use: () => Use): void {
       expect(await deliveries(db)).toEqual(['run_failed happened']);
     });
 
-    it('goes to subscribed destinations: not to other owners’, other events’ or disabled ones', async () => {
+    it('goes to subscribed destinations, not to those of other owners or events or to disabled ones', async () => {
       const { db, owner } = use();
       const other = await addNoticeProject(db);
       await addDestination(db, other);
@@ -94,17 +94,17 @@ function testOutbox(use: () => Use): void {
       expect(new Set(taken).size).toBe(10);
     });
 
-    it('one whose sender died is claimed by another, and the dead one can no longer write', async () => {
+    it('a notification whose sender died is claimed by another, and the dead one can no longer write', async () => {
       const { db, other, owner } = use();
       await addDestination(db, owner);
       await enqueueNotice(db, failedRun(owner.projectId), now);
       const dead = await claimDelivery(db, now, leaseMs);
-      if (dead === undefined) throw new Error('expected a notice to be due');
+      if (dead === undefined) throw new Error('expected a notification to be due');
       expect(await claimDelivery(other, now + leaseMs - 1, leaseMs)).toBeUndefined();
       const heir = await claimDelivery(other, now + leaseMs + 1, leaseMs);
       expect(heir).toMatchObject({ id: dead.id, attempts: 2 });
       expect(await settleDelivery(db, dead, { kind: 'sent' }, now)).toBeUndefined();
-      if (heir === undefined) throw new Error('expected the notice');
+      if (heir === undefined) throw new Error('expected the notification');
       expect(await settleDelivery(other, heir, { kind: 'sent' }, now)).toBe('sent');
     });
 
@@ -135,7 +135,7 @@ function testOutbox(use: () => Use): void {
       await addDestination(db, owner);
       await enqueueNotice(db, failedRun(owner.projectId), now);
       const taken = await claimDelivery(db, now, leaseMs);
-      if (taken === undefined) throw new Error('expected a notice to be due');
+      if (taken === undefined) throw new Error('expected a notification to be due');
       await releaseDelivery(db, taken);
       expect(await claimDelivery(db, now, leaseMs)).toMatchObject({ id: taken.id, attempts: 1 });
     });
@@ -145,7 +145,7 @@ function testOutbox(use: () => Use): void {
       await addDestination(db, owner);
       await enqueueNotice(db, failedRun(owner.projectId), now);
       const taken = await claimDelivery(db, now, leaseMs);
-      if (taken === undefined) throw new Error('expected a notice to be due');
+      if (taken === undefined) throw new Error('expected a notification to be due');
       await settleDelivery(db, taken, { kind: 'sent' }, now);
       await enqueueNotice(db, failedRun(owner.projectId), now);
       await pruneDeliveries(db, now + 6 * 24 * hourMs);
@@ -171,7 +171,7 @@ function testConditions(use: () => Use): void {
   });
 
   describe('lasting conditions', () => {
-    it('is reported once however long it lasts, and once when it has been absent for five minutes', async () => {
+    it('is reported once while it lasts, and once when it has been absent for five minutes', async () => {
       const { db, owner } = use();
       await addDestination(db, owner);
       const lasting = [failing(owner.projectId)];

@@ -19,7 +19,7 @@ const arrival = Date.parse('2026-11-19T08:00:00.000Z');
 const good = { event: 'seen', distinct_id: 'p' };
 const all = { filter: { after: '2026-01-01' }, choice: { filter: {} } };
 
-/** Replays in the background, on a real store and with a door that the test can shut. */
+/** Background replays on a real store, with an ingest that can fail. */
 export function testReplays(open: () => Promise<{ readonly db: Metadata } & AsyncDisposable>): void {
   let store: { readonly db: Metadata } & AsyncDisposable;
   let db: Metadata;
@@ -69,7 +69,7 @@ export function testReplays(open: () => Promise<{ readonly db: Metadata } & Asyn
     (await listDeadLetters(db, projectId, {}, { limit: 1000, offset: 0 })).map(({ state }) => state);
 
   describe('replays in the background', () => {
-    it('send every letter that is acceptable once, and say why the others stay open', async () => {
+    it('send every acceptable dead letter once, and report why the others stay open', async () => {
       for (let seq = 1; seq <= 45; seq += 1) await add(seq, seq % 15 === 0 ? { event: 'no id' } : good);
       await add(50, good, projectId + 1);
       const id = await begin();
@@ -92,7 +92,7 @@ export function testReplays(open: () => Promise<{ readonly db: Metadata } & Asyn
       await running;
     });
 
-    it('wait while the door is shut, say so, and go on by themselves', async () => {
+    it('wait while ingest refuses, report it, and resume automatically', async () => {
       await add(1, good);
       onAccept = async () => {
         throw new Error('the log is full');
@@ -106,17 +106,17 @@ export function testReplays(open: () => Promise<{ readonly db: Metadata } & Asyn
       expect(await findReplay(db, projectId, id)).toMatchObject({ replayed: 1, error: '' });
     });
 
-    it('are taken up by another worker when theirs dies, and send what is left', async () => {
+    it('are claimed by another worker when theirs dies, and send the rest', async () => {
       for (let seq = 1; seq <= 3; seq += 1) await add(seq, good);
       const id = await begin();
-      // A worker that took it and died: its lease has run out.
+      // The worker that claimed it died, and its lease has expired.
       expect(await claimReplay(db, Date.now() - 10_000, 1000)).toMatchObject({ id, projectId });
       void run();
       await ended(id);
       expect(sent).toHaveLength(3);
     });
 
-    it('choose no letter that another one has in hand, and no letter that came after', async () => {
+    it('select no dead letter that another replay has claimed, and none added later', async () => {
       await add(1, good);
       const first = await begin();
       await add(2, good);
@@ -127,7 +127,7 @@ export function testReplays(open: () => Promise<{ readonly db: Metadata } & Asyn
       expect(await findReplay(db, projectId, third)).toMatchObject({ state: 'done' });
     });
 
-    it('end when they are cancelled, and what was not sent can be chosen again', async () => {
+    it('end when cancelled, and unsent dead letters can be selected again', async () => {
       for (let seq = 1; seq <= 60; seq += 1) await add(seq, good);
       const id = await begin();
       onAccept = async () => void (sent.length === 20 && (await cancelReplay(db, projectId, id, Date.now())));
@@ -143,7 +143,7 @@ export function testReplays(open: () => Promise<{ readonly db: Metadata } & Asyn
   });
 
   describe('counts of dead letters', () => {
-    it('are by reason and name of the event', async () => {
+    it('are by reason and event name', async () => {
       for (let seq = 1; seq <= 5; seq += 1) await add(seq, good);
       expect(await groupDeadLetters(db, projectId, { state: 'open' })).toEqual([
         {

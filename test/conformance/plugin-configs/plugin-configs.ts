@@ -32,11 +32,11 @@ const trial = createTrial(createRegistry(testPlugins));
 
 export interface ConformingStore extends AsyncDisposable {
   readonly db: Metadata;
-  /** Another handle on the same store, as another process has one. May be the same where there can be only one. */
+  /** Another handle on the same store, as another process has. May be the same one if only one is possible. */
   readonly other: Metadata;
 }
 
-/** What plugin configs, jobs and repeated requests promise on every metadata store. */
+/** The promises of plugin configs, jobs and repeated requests on every metadata store. */
 export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Promise<ConformingStore>): void {
   describe('plugin configs, jobs and repeated requests', () => {
     let store: ConformingStore;
@@ -73,7 +73,7 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
     const create = (): Promise<StoredConfig> => change((work) => createConfig(work, 'transformation', { plugin }));
     const find = (id: number) => findConfig(store.db, { projectId: project.id, family: 'transformation', id, now });
 
-    it('a config lives, changes and goes, and the log tells each step', async () => {
+    it('a config is created, changed and deleted, and the activity log records each step', async () => {
       const created = await create();
       const first = toRecord(created);
       await change((work) => updateConfig(work, created, { enabled: true, name: 'näme 🙂' }));
@@ -96,7 +96,7 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
       expect(await recordAt(store.db, { ...of, at: new Date(now).toISOString() })).toBeUndefined();
     });
 
-    it('files and settings come back as they were; counters are numbers', async () => {
+    it('files and settings are returned unchanged; counters are numbers', async () => {
       const created = await create();
       const content = Uint8Array.from({ length: 256 }, (_, byte) => byte);
       const files = new Map([['map', { fileName: 'm.bin', contentType: 'application/octet-stream', content }]]);
@@ -116,7 +116,7 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
       expect(Buffer.from(kept).equals(content)).toBe(true);
     });
 
-    it('changes from two processes follow one another: 0..n-1 stays, no field is lost', async () => {
+    it('changes from two processes are serialised: positions stay 0..n-1 and no field is lost', async () => {
       const configs: StoredConfig[] = [];
       for (let made = 0; made < 4; made++) configs.push(await create());
       const moves = configs.flatMap(({ id }, index) =>
@@ -137,7 +137,7 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
       expect(await countConfigs(store.db, project.id, 'transformation')).toBe(4);
     });
 
-    it('jobs are taken once, one per config, while configs come and go', async () => {
+    it('jobs are claimed once, one per config, while configs are created and deleted', async () => {
       const configs: StoredConfig[] = [];
       for (let made = 0; made < 4; made++) configs.push(await create());
       const jobs: string[] = [];
@@ -161,7 +161,7 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
       expect(await findJob(store.db, project.id, one?.id ?? '')).toMatchObject({ state: 'succeeded', attempts: 1 });
     });
 
-    it('a request that two processes get at once has one effect and one answer', async () => {
+    it('a request received by two processes concurrently has one effect and one response', async () => {
       const handler = (db: Metadata) =>
         idempotent(db, { now: () => start }, async (_request, tx) => {
           const work: Work = { tx, actor, projectId: project.id, now: start, trial };

@@ -23,7 +23,7 @@ export interface ConformingStore extends AsyncDisposable {
   readonly db: Metadata;
 }
 
-/** What installed plugins and their versions promise on every metadata store. */
+/** The promises of installed plugins and their versions on every metadata store. */
 export function testPluginPackages(dialect: 'sqlite' | 'postgres', open: () => Promise<ConformingStore>): void {
   describe('installed plugins', () => {
     let store: ConformingStore;
@@ -65,7 +65,7 @@ export function testPluginPackages(dialect: 'sqlite' | 'postgres', open: () => P
       });
     const processes = (mark: string) => `exports.processEvent = (event) => event // ${mark} \u{1f642}`;
 
-    it('a version never changes, whatever is added later', async () => {
+    it('a version never changes when others are added', async () => {
       const { id } = await install('Kept', processes('one'));
       const config = await change((work) => createConfig(work, 'transformation', { plugin: id }));
       const loadProgram = createProgramLoader(store.db);

@@ -10,7 +10,7 @@ function failure(message: string, more: Partial<PluginFailure> = {}): PluginFail
   return { ...of, method: 'processEvent', name: 'TypeError', message, stack: 'at x', time: start, ...more };
 }
 
-/** What the details of failures promise on every metadata store. */
+/** The promises of recorded failures on every metadata store. */
 export function testErrors(open: OpenStore): void {
   describe('failures', () => {
     let store: ServicesStore;
@@ -105,7 +105,7 @@ export function testErrors(open: OpenStore): void {
       });
     });
 
-    it('take events as JSON text too; invalid text is shown unchanged', async () => {
+    it('accept events as JSON text; invalid text is shown unchanged', async () => {
       const texts = ['{"event":"e","properties":{}}', '[1]', 'half {'];
       await recordErrors(
         store.db,

@@ -15,7 +15,7 @@ const start = Date.parse('2026-11-20T10:00:00.000Z');
 const day = 86_400_000;
 const of = { projectId: 1, configId: 7 };
 
-/** What the logs of plugins promise on every metadata store. */
+/** The promises of plugin logs on every metadata store. */
 export function testLogs(open: OpenStore): void {
   describe('logs', () => {
     let store: ServicesStore;

@@ -14,7 +14,7 @@ const start = Date.parse('2026-11-20T22:00:00.000Z');
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** What metrics of configs promise on every metadata store. */
+/** The promises of config metrics on every metadata store. */
 export function testMetrics(open: OpenStore): void {
   let store: ServicesStore;
   beforeEach(async () => {
@@ -71,7 +71,7 @@ export function testMetrics(open: OpenStore): void {
     });
   });
 
-  describe("metrics of a plugin's own", () => {
+  describe('metrics defined by a plugin', () => {
     const of = { projectId: 1, configId: 7 };
     const metric = (name: string, kind: OwnMetric['kind'], value: number, at = start): OwnMetric => {
       return { ...of, hour: hourOf(at), name, kind, value };

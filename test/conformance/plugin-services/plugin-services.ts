@@ -6,7 +6,7 @@ import { testStorage } from './storage.ts';
 import type { OpenStore } from '../../support/plugin-store.ts';
 import { testWindowStorage } from './window-storage.ts';
 
-/** What the services for plugins promise on every metadata store. */
+/** The promises of the plugin services on every metadata store. */
 export function testPluginServices(open: OpenStore): void {
   testStorage(open);
   testWindowStorage(open);

@@ -6,7 +6,7 @@ import type { OpenStore, ServicesStore } from '../../support/plugin-store.ts';
 
 const of = { configId: 7, projectId: 1 };
 
-/** What the storage of jobs promises on every metadata store. */
+/** The promises of the storage of jobs on every metadata store. */
 export function testStorage(open: OpenStore): void {
   describe('storage that writes immediately', () => {
     let store: ServicesStore;
@@ -25,7 +25,7 @@ export function testStorage(open: OpenStore): void {
       ['an empty text', ''],
       ['a text with everything', 'ünï 🙂 \u0000 \ud800 "\\'],
       ['a deep value', { a: [1, { b: null }], __proto__: 'x', 'k.ey': [] }],
-    ])('%s comes back as it was', async (_name, value) => {
+    ])('%s is returned unchanged', async (_name, value) => {
       await storage.set('k', { other: 1 });
       await storage.set('k', value);
       expect(await storage.get('k')).toEqual(value);
@@ -39,7 +39,7 @@ export function testStorage(open: OpenStore): void {
       expect(await storage.get('k')).toBeUndefined();
     });
 
-    it('similar keys are distinct, whatever characters they contain', async () => {
+    it('similar keys are distinct for any characters', async () => {
       const keys = [
         'a\u0000b',
         'a\\u0000b',

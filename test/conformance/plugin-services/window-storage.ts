@@ -42,11 +42,11 @@ async function run(storage: PluginStorage, { key, act }: Work): Promise<unknown>
   if (act.kind === 'get') return storage.get(key);
   if (act.kind === 'delete') return storage.delete(key);
   if (act.kind === 'set') return storage.set(key, act.value);
-  // That a value is no number is a result as any other.
+  // An error because a value is not a number is a regular result.
   return storage.increment(key, act.by).catch((error: unknown) => String(error));
 }
 
-/** What the storage of transformations promises on every metadata store. */
+/** The promises of the storage of transformations on every metadata store. */
 export function testWindowStorage(open: OpenStore): void {
   describe('storage in windows', () => {
     let store: ServicesStore;
@@ -77,7 +77,7 @@ export function testWindowStorage(open: OpenStore): void {
         .orderBy('key')
         .execute();
 
-    it('any order of windows, failures and replays has the result of one event after the other', async () => {
+    it('any order of windows, failures and replays has the result of sequential events', async () => {
       const property = fc.asyncProperty(fc.array(arbitraryWindow, { maxLength: 6 }), async (plan) => {
         await store.db.deleteFrom('plugin_storage').execute();
         const expected = await sequentially(plan.flatMap(({ works }) => works));
@@ -119,7 +119,7 @@ export function testWindowStorage(open: OpenStore): void {
       await fc.assert(property, { numRuns: 50 });
     });
 
-    it('an undo subtracts from a sum whatever was added since, and leaves another value', async () => {
+    it('an undo subtracts what was added to a sum since, and keeps another value', async () => {
       const [first, second] = [{}, {}];
       const storage = of();
       await storage.forEvent?.(first).increment('sum', 5);
@@ -134,7 +134,7 @@ export function testWindowStorage(open: OpenStore): void {
       expect([await direct().get('sum'), await direct().get('text')]).toEqual([0, 'a']);
     });
 
-    /** The works one after the other, each written at once; leaves the store empty. */
+    /** Runs the works in sequence, each written immediately, and leaves the store empty. */
     async function sequentially(works: readonly Work[]) {
       const results: unknown[] = [];
       for (const work of works) results.push(await run(direct(work.config), work));
@@ -143,13 +143,13 @@ export function testWindowStorage(open: OpenStore): void {
       return { results, rows: written };
     }
 
-    /** The last results of each work. As in the pipeline, one window is being stored while the next is computed. */
+    /** Returns the last results of each work. As in the pipeline, one window is stored while the next is computed. */
     async function inWindows(plan: readonly { readonly works: readonly Work[]; readonly fate: Fate }[]) {
       let storage = new WindowStorage(store.db);
       const results: unknown[][] = plan.map(() => []);
       const failed = new Set<number>();
       let pending: { readonly index: number; readonly changes: StorageChanges } | undefined;
-      const settle = async (): Promise<void> => {
+      const storePrevious = async (): Promise<void> => {
         if (pending === undefined) return;
         await write(pending.changes);
         storage.committed(pending.changes);
@@ -162,23 +162,23 @@ export function testWindowStorage(open: OpenStore): void {
         results[index] = computed;
         const changes = storage.takeChanges();
         if (fate === 'fails' && !failed.has(index)) {
-          // Nothing of this window is stored, nor of the one that was under way: both are done again.
+          // Neither this window nor the one in progress is stored, and both are repeated.
           failed.add(index);
           storage.reset();
           index = (pending?.index ?? index) - 1;
           pending = undefined;
           continue;
         }
-        await settle();
+        await storePrevious();
         pending = { index, changes };
-        if (fate === 'stored') await settle();
+        if (fate === 'stored') await storePrevious();
         if (fate === 'process ends after commit') {
           await write(changes);
           storage = new WindowStorage(store.db);
           pending = undefined;
         }
       }
-      await settle();
+      await storePrevious();
       return results.flat();
     }
 
@@ -228,7 +228,7 @@ export function testWindowStorage(open: OpenStore): void {
       expect(await direct().get('n')).toBe(130);
     });
 
-    it('a window in which a read failed is abandoned, whatever the plugin does', async () => {
+    it('a window with a failed read is abandoned, even if the plugin catches the error', async () => {
       let isThere = false;
       windows = new WindowStorage(whileThere(store.db, () => isThere));
       await of().set('written', 1);
@@ -258,7 +258,7 @@ export function testWindowStorage(open: OpenStore): void {
       expect(await sum).toBe(51);
     });
 
-    it('an addition of a job between reading and storing counts too', async () => {
+    it('an addition by a job between read and store counts as well', async () => {
       await direct().set('n', 1);
       await of().increment('n', 10);
       await of().increment('new', 1);

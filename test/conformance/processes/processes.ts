@@ -1,4 +1,4 @@
-/** What processes on one store tell each other: the same on both dialects. `db` and `other`: as two processes have it. */
+/** What processes on one store exchange, the same on both dialects. `db` and `other` are the handles of two processes. */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createAgreements } from '../../../src/wire/capture/agreements.ts';
@@ -136,7 +136,7 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
       const tries = Array.from({ length: 30 }, (_, index) => both[index % 2]?.admit(7, 10));
       const answers = await Promise.allSettled(tries);
       const admitted = answers.filter(({ status }) => status === 'fulfilled').length;
-      // Ten seconds of it at once, and what comes in while they ask.
+      // Ten seconds worth immediately, and the refill during the requests.
       expect(admitted).toBeGreaterThanOrEqual(10);
       expect(admitted).toBeLessThan(20);
       const refused = answers.find((answer) => answer.status === 'rejected');

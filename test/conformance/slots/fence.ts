@@ -29,27 +29,27 @@ interface Scene {
 
 type Write = (scene: Scene, hold: SlotHold) => Promise<unknown>;
 
-/** Everything that a consumer writes into the metadata store. */
+/** Everything that a consumer writes to the metadata store. */
 const writes: Readonly<Record<string, Write>> = {
-  'note a range': ({ db }, hold) => notePending(db, hold, 'live', 1),
+  'record a range': ({ db }, hold) => notePending(db, hold, 'live', 1),
   'store a window': (scene, hold) => storeWindow({ ...storeDepsOf(scene), hold }, windowOf(scene.projectId)),
-  'commit a window that is noted and inserted': ({ db, projectId }, hold) =>
+  'commit a recorded and inserted window': ({ db, projectId }, hold) =>
     db.transaction().execute((tx) => writeWindow(tx, hold, windowOf(projectId), receivedAt)),
-  'try whether a window could be committed': ({ db, projectId }, hold) =>
+  'check whether a window could be committed': ({ db, projectId }, hold) =>
     db.transaction().execute(async (tx) => {
       await writeWindow(tx, hold, windowOf(projectId), receivedAt);
       throw new Error('kept nothing');
     }),
-  'take a log for that of the slot': ({ db }, hold) => keepLog(db, hold, 'log'),
-  'take a step of a rebuild of persons': async (scene, hold) =>
+  'adopt the log of the slot': ({ db }, hold) => keepLog(db, hold, 'log'),
+  'run a step of a rebuild of persons': async (scene, hold) =>
     rebuilderOf(scene, hold).step(await rebuild(scene, 'of one')),
-  'take a step of a rebuild in a project that is spread': async (scene, hold) => {
+  'run a step of a rebuild in a spread project': async (scene, hold) => {
     await scene.db.updateTable('projects').set({ spread_max: 2 }).execute();
     await rebuilderOf(scene, hold).step(await rebuild(scene, 'of one'));
   },
-  'end a rebuild of persons': async (scene, hold) => rebuilderOf(scene, hold).step(await rebuild(scene, 'of nobody')),
-  'note why a rebuild cannot go on': async (scene, hold) =>
-    rebuilderOf(scene, hold, new Error('the store is away')).step(await rebuild(scene, 'of one')),
+  'end a rebuild of persons': async (scene, hold) => rebuilderOf(scene, hold).step(await rebuild(scene, 'of none')),
+  'record why a rebuild cannot continue': async (scene, hold) =>
+    rebuilderOf(scene, hold, new Error('the store is unavailable')).step(await rebuild(scene, 'of one')),
 };
 
 function storeDepsOf({ db, inserted }: Scene) {
@@ -86,14 +86,14 @@ async function rebuild({ db }: Scene, id: string): Promise<Rebuild> {
   return found;
 }
 
-/** Every row of what a consumer writes. */
+/** Returns every row of the tables that a consumer writes. */
 async function rowsOf(db: Metadata): Promise<unknown> {
   const tables = ['slots', 'log_cursors', 'persons', 'profile_rebuilds', 'profile_rebuild_keys'];
   const found = tables.map(async (table) => [table, (await sql`select * from ${sql.table(table)}`.execute(db)).rows]);
   return await Promise.all(found);
 }
 
-/** Two workers of one slot: what the first one tries after the second has taken the slot. */
+/** What a worker attempts after another one has claimed its slot. */
 export function testFence(open: OpenStore): void {
   describe('a worker that has lost its slot', () => {
     let store: Awaited<ReturnType<OpenStore>>;
@@ -106,7 +106,7 @@ export function testFence(open: OpenStore): void {
       const { id: projectId } = await createProject(db, { organizationId: organization.id, name: 'p' }, receivedAt);
       scene = { db, projectId, inserted: [] };
       await begin(scene, 'of one', ['p']);
-      await begin(scene, 'of nobody', []);
+      await begin(scene, 'of none', []);
       hold = await seizeSlot(db, 0, 'first');
     });
     afterEach(() => store[Symbol.asyncDispose]());
@@ -119,7 +119,7 @@ export function testFence(open: OpenStore): void {
       expect(scene.inserted).toEqual([]);
     });
 
-    it('a slot does not go on in another log than that in which its cursors are', async () => {
+    it('a slot does not continue in another log than that of its cursors', async () => {
       await keepLog(scene.db, hold, 'first');
       await keepLog(scene.db, hold, 'second');
       await scene.db.updateTable('log_cursors').set({ seq: 1 }).where('lane', '=', 'historical').execute();
@@ -127,7 +127,7 @@ export function testFence(open: OpenStore): void {
       await expect(keepLog(scene.db, hold, 'third')).rejects.toBeInstanceOf(OtherLogError);
     });
 
-    it('a rebuild of persons works where the project is spread', async () => {
+    it('a rebuild of persons works in a spread project', async () => {
       await scene.db.updateTable('projects').set({ spread_max: 2 }).execute();
       const due = await rebuild(scene, 'of one');
       await rebuilderOf(scene, hold).step(due);

@@ -25,15 +25,15 @@ const marker = definePlugin({
 
 const slots = 8;
 const batches = 150;
-/** Of the workers, in turn: no two cut the log in the same places. */
+/** Limits of the workers in turn, so that no two split the log at the same positions. */
 const windowSizes = [13, 29, 47];
 const people = 14;
 
-/** Events that join people at random, change them at times that go back and forth, and mention more group types than there is room for. */
+/** Returns events that merge persons at random, change them at non-monotonic times, and contain more group types than are allowed. */
 function batchOf(draw: Draw, n: number): { readonly distinct_id: string }[] {
-  const someone = (): string => `${draw.chance(0.5) ? 'u' : 'a'}${draw.int(people + n)}`;
+  const distinctId = (): string => `${draw.chance(0.5) ? 'u' : 'a'}${draw.int(people + n)}`;
   return Array.from({ length: 2 + draw.int(9) }, () => {
-    const distinct_id = someone();
+    const distinct_id = distinctId();
     const timestamp = new Date(receivedAt - draw.int(1000) * 60_000).toISOString();
     const base = { uuid: draw.uuid(), timestamp, distinct_id };
     const key = `k${draw.int(4)}`;
@@ -46,14 +46,14 @@ function batchOf(draw: Draw, n: number): { readonly distinct_id: string }[] {
       return { ...base, event: '$groupidentify', properties: group };
     }
     if (draw.chance(0.15))
-      return { ...base, event: '$identify', properties: { ...properties, $anon_distinct_id: someone() } };
-    if (draw.chance(0.05)) return { ...base, event: '$create_alias', properties: { alias: someone() } };
-    if (draw.chance(0.03)) return { ...base, event: '$merge_dangerously', properties: { alias: someone() } };
+      return { ...base, event: '$identify', properties: { ...properties, $anon_distinct_id: distinctId() } };
+    if (draw.chance(0.05)) return { ...base, event: '$create_alias', properties: { alias: distinctId() } };
+    if (draw.chance(0.03)) return { ...base, event: '$merge_dangerously', properties: { alias: distinctId() } };
     return { ...base, event: 'seen', properties };
   });
 }
 
-/** Writes down in which order the ranges of all slots are committed, in their own transactions. */
+/** Records the order in which the ranges of all slots are committed, in their transactions. */
 async function noteCommits(db: Metadata): Promise<void> {
   const row = 'insert into commits (slot, lane, seq) values (new.slot, new.lane, new.seq)';
   if (hasStoreAlone(db)) {
@@ -67,7 +67,7 @@ async function noteCommits(db: Metadata): Promise<void> {
   await sql`create trigger note after update of seq on log_cursors for each row execute function note()`.execute(db);
 }
 
-/** What was appended, in the order in which it was committed. */
+/** Returns what was appended, in the order of the commits. */
 async function committedOf(db: Metadata, { appended }: SlotWorld) {
   const { rows } = await sql<{
     slot: number;
@@ -137,7 +137,7 @@ async function spreadRun(
     const windowEventsMax = windowSizes[n % windowSizes.length] as number;
     world.start({ leaseMs: 1000, windowEventsMax, pause: () => sleep(draw.int(4)) });
   }
-  // The project is spread while events wait and windows are under way; more slots, then fewer.
+  // The project is spread while events wait and windows are in progress: over more slots, then fewer.
   const third = batches / 3;
   await append(0, third);
   for (const [at, over] of [5, 3].entries()) {
@@ -149,12 +149,12 @@ async function spreadRun(
   return { committed: await committedOf(db, world), outcome: await outcomeOf(db, world) };
 }
 
-/** Consumers take persons for their own, though several slots have events of the project. */
+/** Makes consumers treat persons as their own although several slots have events of the project. */
 async function forgetSpread(db: Metadata): Promise<void> {
   await db.updateTable('projects').set({ spread_max: 1 }).execute();
 }
 
-/** One worker, a project in one slot. */
+/** Runs one worker with a project in one slot. */
 async function plainRun(open: OpenStore, appended: readonly Appended[]): Promise<Outcome> {
   await using store = await open();
   await using world = await createSlotWorld({ db: store.db, slots, projects: 2, plugins: [marker] });
@@ -170,11 +170,11 @@ function faultsOf(found: Outcome, plain: Outcome): string[] {
   return names.filter((name) => JSON.stringify(found[name]) !== JSON.stringify(plain[name]));
 }
 
-/** What holds for a project that is spread, on every metadata store. */
+/** The promises for a spread project, on every metadata store. */
 export function testSpread(open: OpenStore, seeds: readonly number[]): void {
-  describe('a project that is spread over slots while its events wait', () => {
+  describe('a project spread over slots while its events wait', () => {
     it.each(seeds)(
-      'leaves persons, groups, usage and warnings as one slot does that gets the events in the order of the commits: seed %i',
+      'leaves the same persons, groups, usage and warnings as one slot with the events in commit order: seed %i',
       async (seed) => {
         const { committed, outcome } = await spreadRun(open, { seed });
         const plain = await plainRun(open, committed);
@@ -187,9 +187,9 @@ export function testSpread(open: OpenStore, seeds: readonly number[]): void {
   });
 }
 
-/** Shows that the runs find what shared persons prevent; one run in a few does no harm. */
+/** Shows that the runs detect what shared persons prevent. Some runs happen to be correct. */
 export function testUnsharedSpread(open: OpenStore): void {
-  it('persons of a project that is spread are wrong where each slot takes them for its own', async () => {
+  it('persons of a spread project are wrong if each slot treats them as its own', async () => {
     const isOfProfiles = (fault: string): boolean => ['persons', 'ids', 'groups'].includes(fault);
     const faults = new Set<string>();
     for (let seed = 1; seed <= 8 && faults.size === 0; seed++) {

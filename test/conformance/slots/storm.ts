@@ -6,7 +6,7 @@ import type { Metadata } from '../../../src/stores/metadata/database.ts';
 import { definePlugin } from '../../../src/plugins/plugin.ts';
 import { receivedAt } from '../../support/pipeline.ts';
 
-/** Numbers the events that it sees, across windows. */
+/** Numbers the events it sees, across windows. */
 const counter = definePlugin({
   kind: 'transformation',
   slug: 'counter',
@@ -34,9 +34,9 @@ interface StormOptions {
 const leaseMs = 250;
 const slots = 4;
 const projects = 6;
-/** Of the workers, in turn: no two cut the log in the same places. */
+/** Limits of the workers in turn, so that no two split the log at the same positions. */
 const windowSizes = [13, 29, 47];
-/** More often than this workers stand still in a storm. */
+/** Minimum number of times that workers hang in a storm. */
 const awaysMin = 5;
 
 /** A migrated, empty store. */
@@ -75,7 +75,7 @@ async function storm(open: OpenStore, { seed, workers, batches, unfenced = false
     });
     if (!isCalm) void trouble.visit(place);
   }
-  // Workers that are quick must not be done before anything has happened to them.
+  // Fast workers must not finish before anything has happened to them.
   if (!isCalm) await vi.waitUntil(() => trouble.aways > awaysMin, { timeout: 60_000 });
   await append(batches / 2, batches);
   await world.drain(60_000);
@@ -93,11 +93,11 @@ async function storm(open: OpenStore, { seed, workers, batches, unfenced = false
 }
 
 interface Place {
-  /** While the worker there stands still, or is cut off. */
+  /** Set while the worker hangs or is cut off. */
   away: Promise<void> | undefined;
 }
 
-/** Makes workers stand still again and again, for less and for more than a lease. */
+/** Makes workers hang repeatedly, for less and for more than a lease. */
 class Trouble {
   readonly #draw: Draw;
   #isOver = false;
@@ -126,7 +126,7 @@ class Trouble {
   }
 }
 
-/** Persons that are identified, changed and joined by events of both lanes. */
+/** Returns events of both lanes that identify, change and merge persons. */
 function batchOf(draw: Draw, n: number): object[] {
   return Array.from({ length: 3 + draw.int(9) }, (_, index) => {
     const who = draw.int(40);
@@ -146,22 +146,22 @@ function batchOf(draw: Draw, n: number): object[] {
 }
 
 const size = { seed: 7, batches: 240 };
-/** One storm in a few does no harm. */
+/** Seeds of several storms, because some do no harm. */
 const unfencedTriesMax = 6;
 
 type Outcome = Awaited<ReturnType<typeof storm>>;
 
-/** What is not as it should be. */
+/** Returns differences from the expected outcome. */
 function faultsOf(found: Outcome, calm: Outcome): string[] {
   return (Object.keys(calm) as (keyof Outcome)[]).filter(
     (name) => name !== 'aways' && JSON.stringify(found[name]) !== JSON.stringify(calm[name]),
   );
 }
 
-/** What holds for slots on every metadata store. */
+/** The promises of slots on every metadata store. */
 export function testSlotStorm(open: OpenStore): void {
-  describe('workers that share slots, stand still, and lose them', () => {
-    it('store every event once, and leave persons, groups, usage and storage as an undisturbed run does', async () => {
+  describe('workers that share slots, hang and lose them', () => {
+    it('store every event once, and leave the same persons, groups, usage and storage as an undisturbed run', async () => {
       const calm = await storm(open, { ...size, workers: 1, isCalm: true });
       expect(calm).toMatchObject({ stored: calm.events, twoEnds: [], aways: 0 });
       const stormy = await storm(open, { ...size, workers: 3 });
@@ -171,9 +171,9 @@ export function testSlotStorm(open: OpenStore): void {
   });
 }
 
-/** Shows that the storm finds what the fence prevents. */
+/** Shows that the storm detects what the fence prevents. */
 export function testUnfencedStorm(open: OpenStore): void {
-  describe('workers that share slots, stand still, and lose them', () => {
+  describe('workers that share slots, hang and lose them', () => {
     it('do not without the fence', async () => {
       const faults = new Set<string>();
       for (let seed = 1; seed <= unfencedTriesMax && faults.size === 0; seed++) {

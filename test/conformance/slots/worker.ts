@@ -4,12 +4,12 @@ import type { SlotWorker } from '../../../src/pipeline/slots/slot-worker.ts';
 import type { OpenStore } from './storm.ts';
 
 const leaseMs = 2000;
-/** A machine that has much else to do is slower. */
+/** Time limits for a busy machine. */
 const aboutALeaseMs = leaseMs * 1.5;
 
 const shares = (...workers: SlotWorker[]): number[] => workers.map((worker) => worker.status().slots.length);
 
-/** What holds for workers on every metadata store. */
+/** The promises of workers on every metadata store. */
 export function testSlotWorkers(open: OpenStore): void {
   describe('workers that share slots', () => {
     let store: Awaited<ReturnType<OpenStore>>;
@@ -23,7 +23,7 @@ export function testSlotWorkers(open: OpenStore): void {
       await store[Symbol.asyncDispose]();
     });
 
-    it('one alone has them all; one that joins has its share within a lease', async () => {
+    it('a single worker holds all slots, and a joining one gets its share within a lease', async () => {
       const first = world.start({ leaseMs });
       await expect.poll(() => shares(first), { interval: 10 }).toEqual([8]);
       const joinedAt = performance.now();
@@ -36,7 +36,7 @@ export function testSlotWorkers(open: OpenStore): void {
       expect(all.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     });
 
-    it('one that stops gives its slots back at once', async () => {
+    it('a stopping worker releases its slots immediately', async () => {
       const first = world.start({ leaseMs });
       const second = world.start({ leaseMs });
       await expect.poll(() => shares(first, second), { interval: 10 }).toEqual([4, 4]);
@@ -47,7 +47,7 @@ export function testSlotWorkers(open: OpenStore): void {
       expect(await store.db.selectFrom('pipeline_workers').selectAll().execute()).toEqual([]);
     });
 
-    it('the slots of one that is gone go to the others after its lease', async () => {
+    it('the slots of a dead worker go to the others after its lease', async () => {
       let isGone = false;
       const gone = world.start({ leaseMs, leaseDb: whileThere(store.db, () => !isGone) });
       const left = world.start({ leaseMs });
@@ -59,7 +59,7 @@ export function testSlotWorkers(open: OpenStore): void {
       expect(gone.status().failure).toBe('slots cannot be leased: the database is away');
     });
 
-    it('one that cannot renew stops before its leases are over, though nobody else is there', async () => {
+    it('a worker that cannot renew stops before its leases end, even if it is the only one', async () => {
       let isAway = false;
       const worker = world.start({ leaseMs, leaseDb: whileThere(store.db, () => !isAway) });
       await expect.poll(() => shares(worker), { interval: 10 }).toEqual([8]);
@@ -69,7 +69,7 @@ export function testSlotWorkers(open: OpenStore): void {
       await expect.poll(() => shares(worker), { interval: 10 }).toEqual([8]);
     });
 
-    it('one whose work cannot start says why, gives the slots back and tries again', async () => {
+    it('a worker whose work cannot start reports why, releases the slots and retries', async () => {
       await store.db.updateTable('slots').set({ log: 'another' }).execute();
       await store.db.updateTable('log_cursors').set({ seq: 1 }).execute();
       const worker = world.start({ leaseMs });

@@ -6,10 +6,10 @@ async function bytesOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(chunks));
 }
 
-/** What every adapter of the port promises. `open` gives an empty one. */
+/** The promises of every adapter of the port. `open` returns an empty one. */
 export function stagingConformance(name: string, open: () => Promise<Staging>): void {
   describe(`staging in ${name}`, () => {
-    it('gives back what was written, whole and in part, with its SHA-256', async () => {
+    it('returns what was written, in whole and in part, with its SHA-256', async () => {
       const staging = await open();
       const content = randomBytes(300_000);
       const written = await staging.write('r1/a.bin', [content.subarray(0, 7), content.subarray(7)]);
@@ -26,14 +26,14 @@ export function stagingConformance(name: string, open: () => Promise<Staging>): 
       }
     });
 
-    it('holds an empty file', async () => {
+    it('stores an empty file', async () => {
       const staging = await open();
       expect(await staging.write('r1/empty', [])).toMatchObject({ bytes: 0 });
       expect((await bytesOf(staging.read('r1/empty'))).length).toBe(0);
       expect(await staging.list('r1/')).toEqual([{ key: 'r1/empty', bytes: 0 }]);
     });
 
-    it('shows nothing until a write is done, and keeps the former content until then', async () => {
+    it('shows nothing until a write is complete, and keeps the previous content until then', async () => {
       const staging = await open();
       await staging.write('r1/a', [Buffer.from('old')]);
       const seen: unknown[] = [];
@@ -48,7 +48,7 @@ export function stagingConformance(name: string, open: () => Promise<Staging>): 
       expect((await bytesOf(staging.read('r1/a'))).toString()).toBe('newer');
     });
 
-    it('a write that fails shows nothing and says why', async () => {
+    it('a failed write shows nothing and reports why', async () => {
       const staging = await open();
       async function* broken(): AsyncGenerator<Buffer> {
         yield Buffer.from('half');
@@ -79,7 +79,7 @@ export function stagingConformance(name: string, open: () => Promise<Staging>): 
       expect(await listed('')).toEqual([keys[3]]);
     });
 
-    it('takes no key that leads elsewhere', async () => {
+    it('refuses keys that lead elsewhere', async () => {
       const staging = await open();
       for (const key of ['../a', 'a/../../b', '/etc/x', 'a//b', 'a b', '']) {
         await expect(async () => await staging.write(key, [Buffer.from('x')])).rejects.toThrow('expected a key');
