@@ -58,6 +58,25 @@ describe.concurrent('an interrupted import of the command line', () => {
     expect(endpoint.kept.length - count).toBeLessThanOrEqual(4000);
   });
 
+  it('--check of an import that paused while it was loading is refused with the command that continues it', async () => {
+    let command: Running | undefined;
+    await using endpoint = await startEndpoint((_batch, attempt) => {
+      if (attempt === 2) command?.interrupt();
+      return 'keep';
+    });
+    await using made = await newImport();
+    const paused = await made.start(endpoint.url, ['--speed', '1500'], { onStart: (started) => (command = started) });
+    expect(paused.code).toBe(exitCodes.paused.code);
+    const sent = endpoint.kept.length;
+    const check = await made.start(endpoint.url, ['--check']);
+    expect(check.code).toBe(exitCodes.failed.code);
+    expect(check.stderr).toMatch(
+      /is already loading \(stage load, [\d,]+ events loaded\).* continue it with: .*millrace import mixpanel .*--speed 1500/,
+    );
+    expect(check.stderr).not.toMatch(/resumes in|continue it with: [^;]*--check/);
+    expect(endpoint.kept).toHaveLength(sent);
+  });
+
   it.skipIf(!hasProc)('Ctrl-C leaves no process of the import running', async () => {
     let child: ChildProcess | undefined;
     await using made = await newImport();

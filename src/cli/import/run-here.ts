@@ -33,7 +33,9 @@ import { commandOf, describeImport, type ImportDir, type GivenCommand } from './
 import { transformHere, type TransformHere } from './transform-here.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { readRunRows } from '../../imports/run/read-run-rows.ts';
-import type { Run } from '../../imports/run/run.ts';
+import { isHeldByCheck } from '../../imports/run/check-problems.ts';
+import type { Run, Stage } from '../../imports/run/run.ts';
+import { numberText } from '../progress-line.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';
 import { earlierImports } from './earlier-imports.ts';
@@ -67,8 +69,9 @@ export async function runHere(
   if (options.preflight && previousRun !== undefined) {
     await passPreflight(terminal, here, { ...options, again: true });
   }
-  await describeImport(dir, request, givenImport(command, here));
   await withStore(dir, async (db) => {
+    if (request.options.last === 'check') await refuseLateCheck(db, dir);
+    await describeImport(dir, request, givenImport(command, here));
     const { run, how } = await prepareRun(db, dir, request, previousRun);
     const first = viewOfRun(run, Date.now());
     if (how === 'done') await refuseUndone(dir, request);
@@ -207,6 +210,21 @@ async function writeFiles(
   const text = await readText(staging, stagingKeys.report(id, form), 'report');
   await pipeline(Readable.from([text]), createWriteStream(report));
   terminal.note(`report: ${report}`);
+}
+
+const stagesBeforeLoad: readonly Stage[] = ['export', 'check'];
+
+/** Refuses a check of a run whose load has begun, which a resume would continue. Errors: CommandError failed. */
+async function refuseLateCheck(db: Metadata, dir: ImportDir): Promise<void> {
+  const run = await getRun(db, dir.id);
+  if (run === undefined || run.state === 'completed' || run.state === 'cancelled' || run.state === 'undone') return;
+  if (stagesBeforeLoad.includes(run.stage) || isHeldByCheck(run)) return;
+  const { loaded } = run.totals;
+  throw new CommandError(
+    'failed',
+    `import ${dir.id} has passed its check and is already loading (stage ${run.stage}, ${numberText(loaded)} events loaded), and --check ` +
+      `cannot stop it before that; continue it with: ${await commandOf(dir)}, or check in a new import with --again`,
+  );
 }
 
 interface Prepared {
