@@ -26,7 +26,7 @@ export function createFormatReader(
   memory?: ReaderMemory,
 ): RecordReader {
   try {
-    return format.createReader(options, names === undefined ? format.names : parseNames(format.names, names), memory);
+    return format.createReader(options, parseNames(format.names, names), memory);
   } catch (error) {
     if (error instanceof FormatOptionsError) throw new CommandError('usage', error.message, { cause: error });
     throw error;

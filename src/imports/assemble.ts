@@ -35,7 +35,7 @@ import { stagingKeys, type Staging } from './staging.ts';
 import { TargetWaitError, type Target } from './target.ts';
 
 /** Source and target are opened when a stage needs them, so a run whose config is deleted can still finish staged records. */
-export interface AssembleDeps {
+interface AssembleDeps {
   readonly db: Metadata;
   readonly staging: Staging;
   readonly quota: DiskQuota;
@@ -76,7 +76,7 @@ export interface AssembleDeps {
 }
 
 /** AssembleDeps for a preflight, which only probes the target. */
-export type PreflightAssembly = Pick<
+type PreflightAssembly = Pick<
   AssembleDeps,
   | 'staging'
   | 'quota'

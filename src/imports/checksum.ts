@@ -26,13 +26,13 @@ export interface Checksum {
  * Its digits are prefixed with `crc32:`. `md5`: runs and services of earlier versions have the XOR of the first 8 bytes of
  * `md5(uuid \0 properties)`, including the last brace.
  */
-export interface ContentChecksum {
+interface ContentChecksum {
   /** `properties` without the run mark. */
   add(event: ChecksumEvent, properties: string): void;
   digits(): string;
 }
 
-export interface ChecksumEvent {
+interface ChecksumEvent {
   readonly uuid: string;
   readonly distinctId: string;
   readonly micros: number | bigint;
@@ -65,7 +65,7 @@ export function identityWords(uuid: string, distinctId: string, micros: number |
 }
 
 /** Computes the first eight bytes of the MD5 of a text or its UTF-8. */
-export function md5Words(text: string | Uint8Array, words: Uint32Array): void {
+function md5Words(text: string | Uint8Array, words: Uint32Array): void {
   const bytes = hash('md5', text, 'binary');
   words[0] = wordAt(bytes, 0);
   words[1] = wordAt(bytes, 4);
@@ -95,7 +95,7 @@ export function contentWords(properties: string, low: number, high: number, word
 }
 
 /** Does the same for the CRC-32 of the properties without their last brace. */
-export function crcWords(crc: number, low: number, high: number, words: Uint32Array): void {
+function crcWords(crc: number, low: number, high: number, words: Uint32Array): void {
   words[0] = Math.imul(crc ^ low, high | 1);
   words[1] = Math.imul(crc ^ high, low | 1);
 }

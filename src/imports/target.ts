@@ -179,7 +179,7 @@ export class TargetUnreadableError extends Error {
 }
 
 /** The key is wrong, lacks a scope, or cannot access the project; or the target has no such endpoint. */
-export type UnreadableCode = 'key_refused' | 'key_scope' | 'key_project' | 'no_reader';
+type UnreadableCode = 'key_refused' | 'key_scope' | 'key_project' | 'no_reader';
 
 /** Waiting does not help: wrong key, wrong address, a missing agreement. The run fails with this message. */
 export class TargetError extends Error {

@@ -9,7 +9,7 @@ import {
   verifyAgain,
 } from '../../imports/run/run-transitions.ts';
 import type { Run } from '../../imports/run/run.ts';
-import { rejectedLines } from '../../imports/stages/report/rejected-lines.ts';
+import { rejectedLines } from '../../imports/stages/report/read-results.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';

@@ -11,8 +11,7 @@ import {
   type ResumeChanges,
 } from '../../imports/run/run-transitions.ts';
 import { describeChanges } from '../../imports/stages/export/source-changes.ts';
-import { readCheck, readVerify } from '../../imports/stages/report/read-results.ts';
-import { rejectedLines } from '../../imports/stages/report/rejected-lines.ts';
+import { readCheck, readVerify, rejectedLines } from '../../imports/stages/report/read-results.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
 import { stopSignal } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
@@ -32,7 +31,7 @@ import { sourceSince } from './source-since.ts';
 import { commandOf, describeImport, type ImportDir, type GivenCommand } from './state-dir.ts';
 import { transformHere, type TransformHere } from './transform-here.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { readRunRows } from '../../imports/run/read-run-rows.ts';
+import { readRunRows } from '../../imports/run/run-rows.ts';
 import { isHeldByCheck } from '../../imports/run/check-problems.ts';
 import type { Run, Stage } from '../../imports/run/run.ts';
 import { numberText } from '../progress-line.ts';
@@ -212,13 +211,13 @@ async function writeFiles(
   terminal.note(`report: ${report}`);
 }
 
-const stagesBeforeLoad: readonly Stage[] = ['export', 'check'];
+const stagesBeforeLoad: ReadonlySet<Stage> = new Set(['export', 'check']);
 
 /** Refuses a check of a run whose load has begun, which a resume would continue. Errors: CommandError failed. */
 async function refuseLateCheck(db: Metadata, dir: ImportDir): Promise<void> {
   const run = await getRun(db, dir.id);
   if (run === undefined || run.state === 'completed' || run.state === 'cancelled' || run.state === 'undone') return;
-  if (stagesBeforeLoad.includes(run.stage) || isHeldByCheck(run)) return;
+  if (stagesBeforeLoad.has(run.stage) || isHeldByCheck(run)) return;
   const { loaded } = run.totals;
   throw new CommandError(
     'failed',

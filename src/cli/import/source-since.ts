@@ -1,4 +1,4 @@
-import { readRunRows } from '../../imports/run/read-run-rows.ts';
+import { readRunRows } from '../../imports/run/run-rows.ts';
 import { SourceError, SourceWaitError, StillWrittenError } from '../../imports/source.ts';
 import { findChanges, type SourceChange } from '../../imports/stages/export/source-changes.ts';
 import type { Run } from '../../imports/run/run.ts';

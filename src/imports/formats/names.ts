@@ -31,6 +31,7 @@ const parts = ['events', 'properties', 'person_properties'] as const;
  * which names the invalid entry.
  */
 export function parseNames(standard: NameTable, given: unknown): NameTable {
+  if (given === undefined) return standard;
   if (!isObject(given)) {
     throw new FormatOptionsError(`names: expected a JSON object with ${parts.join(', ')}`);
   }

@@ -13,7 +13,7 @@ export function chosenReaderOf(
 ): RecordReader {
   const format = findFormat(slug);
   if (format === undefined) throw new FormatOptionsError(`this program has no format "${slug}"`);
-  const table = names === undefined ? format.names : parseNames(format.names, names);
+  const table = parseNames(format.names, names);
   return createChosenReader((memory) => format.createReader(formatOptions, table, memory), choice, {
     tables,
     times: format.times,

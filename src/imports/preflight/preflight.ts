@@ -35,7 +35,7 @@ const checks: readonly PreflightCheck[] = [
 /** Share of that time in which checks may wait for an estimate of the source. */
 const estimateShare = 0.8;
 
-export interface PreflightRequest {
+interface PreflightRequest {
   readonly options: RunOptions;
   /** Checks to skip, for example for a run that has its records. */
   readonly without?: readonly PreflightCheckName[];

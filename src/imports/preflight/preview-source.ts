@@ -13,7 +13,7 @@ import { chosenReaderOf } from './chosen-reader-of.ts';
 import { bestFormat, recordsOfFiles } from './sample-source.ts';
 
 /** An event of a record. */
-export interface PreviewEvent {
+interface PreviewEvent {
   /** The event as it would be sent; `null` if the transform drops it. */
   readonly event: WireEvent | null;
   /** Why it would be rejected; otherwise `null`. */
@@ -48,7 +48,7 @@ export interface SourcePreview {
   readonly betterFormat: string | undefined;
 }
 
-export interface PreviewDeps {
+interface PreviewDeps {
   readonly source: Source;
   readonly openTable: (path: string) => Promise<Source>;
   readonly openTransform: OpenRunTransform;

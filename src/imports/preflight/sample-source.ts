@@ -100,7 +100,7 @@ function missingOf(notes: readonly FoundNote[]): readonly string[] {
   return noteFindings(sum).flatMap(({ kind, detail }) => (kind === 'incomplete' ? [detail] : []));
 }
 
-export interface FirstRecords {
+interface FirstRecords {
   /** The records' part. */
   readonly part: string;
   readonly lines: readonly string[];
@@ -113,7 +113,7 @@ export interface FirstRecords {
 const noRecords: FirstRecords = { part: '', lines: [], faults: [], bytes: 0 };
 
 /** Reads the first records of the first part that has any. */
-export async function firstRecords(
+async function firstRecords(
   source: Source,
   parts: readonly SourcePart[],
   context: SourceContext,
@@ -222,7 +222,7 @@ function resultOf(read: RecordReader, line: string, slug: string): ReturnType<Re
 function readerOf({ format: slug, formatOptions, names }: RunOptions): RecordReader {
   const format = findFormat(slug);
   if (format === undefined) throw new FormatOptionsError(`this program has no format "${slug}"`);
-  return format.createReader(formatOptions, names === undefined ? format.names : parseNames(format.names, names));
+  return format.createReader(formatOptions, parseNames(format.names, names));
 }
 
 /** Returns the format without required options that reads most of the records, if it reads at least half of them. */

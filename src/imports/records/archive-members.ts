@@ -13,7 +13,7 @@ export interface ArchiveMember {
 /** Files that archivers and file managers add. */
 const added = /(^|\/)(__MACOSX\/|\._|\.DS_Store$|Thumbs\.db$)/;
 
-export function isAddedByTools(path: string): boolean {
+function isAddedByTools(path: string): boolean {
   return added.test(path);
 }
 

@@ -40,7 +40,7 @@ export async function* unzstdChunks(chunks: AsyncIterable<Buffer>, name: string)
  * Feeds a frame to the decoder. Returns what the decoder left of the chunk in which the frame ended; `undefined` at the end of
  * the input or after an error. Never rejects.
  */
-export async function feedFrame(
+async function feedFrame(
   decoder: Transform & { readonly bytesWritten: number },
   first: Buffer,
   source: AsyncIterator<Buffer>,

@@ -277,7 +277,7 @@ const pageNames: ReadonlySet<string> = new Set(
  * Returns the member of the first object that contains records, if the object is a page: `{"results": […], "next": null}`. An
  * object with other members is a record with a list. @param start begins with `{`
  */
-export function wrappedList(start: string): string | undefined {
+function wrappedList(start: string): string | undefined {
   const head = Buffer.from(start);
   return listNames.find((name) => layoutOfObject(head, name) === 'batch' && isPage(start, name));
 }
@@ -317,7 +317,7 @@ function endOfObject(text: string): number {
 }
 
 /** Whether the first object is on one line, followed by a comma at its end or before the next one. */
-export function linesWithCommas(start: string): boolean {
+function linesWithCommas(start: string): boolean {
   const end = endOfObject(start);
   return (
     end !== -1 &&
@@ -327,7 +327,7 @@ export function linesWithCommas(start: string): boolean {
 }
 
 /** Whether most lines contain several objects without separators: concatenated JSON, as from Kinesis Firehose. */
-export function severalOnALine(start: string): boolean {
+function severalOnALine(start: string): boolean {
   // The part after the last line break may be cut off; without a line break, the head is a single line.
   const lines = start.split('\n');
   const whole = (lines.length > 1 ? lines.slice(0, -1) : lines).filter((line) => line.trim() !== '');
@@ -339,7 +339,7 @@ export function severalOnALine(start: string): boolean {
 }
 
 /** Whether the first line is a JSON string that contains an object. */
-export function isOneString(start: string): boolean {
+function isOneString(start: string): boolean {
   if (!start.startsWith('"')) return false;
   return textOfString(start.slice(0, start.search(/\n|$/))) !== undefined;
 }

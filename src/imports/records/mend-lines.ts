@@ -192,7 +192,7 @@ function beginsRecord(line: Buffer): boolean {
 }
 
 /** State of a JSON value that spans several lines. */
-export interface JsonScan {
+interface JsonScan {
   depth: number;
   inString: boolean;
   escaped: boolean;
@@ -200,7 +200,7 @@ export interface JsonScan {
   afterString: boolean;
 }
 
-export function beginJson(): JsonScan {
+function beginJson(): JsonScan {
   return { depth: 0, inString: false, escaped: false, afterString: false };
 }
 
@@ -209,7 +209,7 @@ export function beginJson(): JsonScan {
  * cannot be JSON, or ends elsewhere. A line that begins a record is always impossible within a string: its first quote closes the
  * string, and a name follows.
  */
-export function followJson(scan: JsonScan, line: Buffer): 'open' | 'ended' | 'impossible' {
+function followJson(scan: JsonScan, line: Buffer): 'open' | 'ended' | 'impossible' {
   let isOver = false;
   for (const byte of line) {
     if (scan.inString) followString(scan, byte);

@@ -5,7 +5,7 @@ import { findConfig, type StoredConfig } from '../../plugins/configs/stored-conf
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { RunTarget, RunTransform } from './run.ts';
 
-export interface ChosenTransform {
+interface ChosenTransform {
   readonly projectId: number;
   /** Id of the config. */
   readonly id: number;

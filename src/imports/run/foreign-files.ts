@@ -13,7 +13,7 @@ export function foreignFiles(
   const format = findFormat(slug);
   if (format === undefined) return undefined;
   try {
-    const table = names === undefined ? format.names : parseNames(format.names, names);
+    const table = parseNames(format.names, names);
     return { isRecord: createRecordTest(format, format.createReader(formatOptions, table), formatOptions), leftOut };
   } catch (error) {
     if (error instanceof FormatOptionsError) return undefined;

@@ -2,7 +2,7 @@ import type { RunRef } from '../../stores/events/eventstore.ts';
 import type { RunTables } from '../../stores/events/run-tables.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 
-export interface RemoveTablesDeps {
+interface RemoveTablesDeps {
   readonly db: Metadata;
   readonly tables: Pick<RunTables, 'list' | 'drop'>;
 }

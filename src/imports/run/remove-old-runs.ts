@@ -7,7 +7,7 @@ import type { Staging } from '../staging.ts';
 import { isDifferent } from './remove-old-staging.ts';
 import type { RunState, RunTotals } from './run.ts';
 
-export interface RemoveRunsDeps {
+interface RemoveRunsDeps {
   readonly db: Metadata;
   readonly staging: Staging;
   /** Days after its end for which a run that found nothing new is kept: as long as staged records. */

@@ -13,7 +13,7 @@ const foldersOfEarlierVersions = ['spills', 'days'];
 /** A worker that was writing a file when its run was deleted has finished by then. */
 const lateFilesMs = 3_600_000;
 
-export interface RemoveStagingDeps {
+interface RemoveStagingDeps {
   readonly db: Metadata;
   readonly staging: Staging;
   /** Days after the run's end. */

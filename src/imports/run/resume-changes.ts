@@ -1,8 +1,8 @@
 import { ApiError } from '../../wire/contract/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
-import { readReplace } from './read-replace.ts';
 import type { ResumeChanges } from './run-transitions.ts';
+import type { RunOptions } from './run.ts';
 
 const eventsPerSecondMax = 1_000_000;
 const known = ['rejected_max', 'events_per_second', 'last', 'again', 'replace'];
@@ -55,4 +55,19 @@ function isNumber(value: unknown, max: number): value is number {
 
 function refuse(key: string, detail: string): never {
   throw new ApiError('invalid_input', detail, { attr: key });
+}
+
+const runsMax = 20;
+
+/** Reads the runs to replace from a payload. Throws SettingsError. */
+export function readReplace(value: JsonValue | undefined): RunOptions['replace'] {
+  if (value === undefined || value === null || value === false) return undefined;
+  if (value === true) return true;
+  if (Array.isArray(value) && value.length > 0 && value.length <= runsMax && value.every(isId))
+    return [...new Set(value)];
+  throw new SettingsError(`"replace": expected true, or the ids of 1 to ${runsMax} runs`, { key: 'replace' });
+}
+
+function isId(value: JsonValue): value is string {
+  return typeof value === 'string' && value !== '';
 }

@@ -3,7 +3,7 @@ import { runColumns, toRun } from './run-rows.ts';
 import type { Run, RunState } from './run.ts';
 
 /** Figures of all import runs, for monitoring. */
-export interface RunFigures {
+interface RunFigures {
   readonly byState: Readonly<Partial<Record<RunState, number>>>;
   /** Running runs that wait for something. */
   readonly waiting: number;

@@ -4,6 +4,7 @@ import type { Database } from '../../stores/metadata/database.ts';
 import type { LeasedRun, StoredPart } from './leased-run.ts';
 import type { DayState, StoredDay } from './import-day.ts';
 import type { Run, RunState, Stage } from './run.ts';
+import type { Queries } from '../../stores/metadata/queries.ts';
 
 /** Columns of a run that users see; neither secrets nor lease. */
 export const runColumns = [
@@ -92,7 +93,7 @@ export function partColumns(
   };
 }
 
-export function toDay(row: Selectable<Database['import_days']>): StoredDay {
+function toDay(row: Selectable<Database['import_days']>): StoredDay {
   return {
     day: row.day,
     events: Number(row.events),
@@ -125,5 +126,19 @@ export function dayColumns(change: Partial<DayState>): Partial<Insertable<Databa
     ...same,
     ...(framesLoaded !== undefined && { frames_loaded: framesLoaded }),
     ...(verified !== undefined && { verified: verified ? 1 : 0 }),
+  };
+}
+
+/** Reads parts and days of a run; this needs no lease. */
+export function readRunRows(db: Queries, runId: string): Pick<LeasedRun, 'parts' | 'days'> {
+  return {
+    async parts() {
+      const rows = await db.selectFrom('import_parts').selectAll().where('run_id', '=', runId).orderBy('seq').execute();
+      return rows.map(toPart);
+    },
+    async days() {
+      const rows = await db.selectFrom('import_days').selectAll().where('run_id', '=', runId).orderBy('day').execute();
+      return rows.map(toDay);
+    },
   };
 }

@@ -4,7 +4,7 @@ import { ChoiceError, parseChoice, withRange } from '../choosing/parse-choice.ts
 import { assertRulesFit } from '../choosing/unusual-values.ts';
 import { parseNames } from '../formats/names.ts';
 import { findFormat, formats } from '../formats/registry.ts';
-import { readReplace } from './read-replace.ts';
+import { readReplace } from './resume-changes.ts';
 import type { RunOptions, RunTarget } from './run.ts';
 import type { TimeRange } from '../source.ts';
 import { isGiven, ownValue, withDefaults } from '../../plugins/check-settings.ts';
@@ -229,7 +229,7 @@ function tryFormat(slug: string, options: Readonly<Record<string, string>>, name
   const format = findFormat(slug);
   if (format === undefined) throw wrongSetting('format', `this program has no format "${slug}"`);
   try {
-    format.createReader(options, names === undefined ? format.names : parseNames(format.names, names));
+    format.createReader(options, parseNames(format.names, names));
   } catch (error) {
     if (!(error instanceof FormatOptionsError)) throw error;
     throw new SettingsError(`settings "format_options" and "names": ${error.message}`, { cause: error });

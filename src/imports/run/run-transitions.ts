@@ -23,7 +23,7 @@ export class RunTransitionError extends Error {
   }
 }
 
-export interface RefusedAction {
+interface RefusedAction {
   readonly run: Run;
   readonly action: RunAction;
   readonly allowed: readonly RunAction[];

@@ -67,7 +67,7 @@ export interface RunWorkerDeps {
   readonly onClaim?: (held: HeldRun) => () => void;
 }
 
-export interface RunWorker {
+interface RunWorker {
   /** Resolves when everything has stopped after the signal. */
   readonly done: Promise<void>;
 }

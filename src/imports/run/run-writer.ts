@@ -2,8 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { RunLostError, type LeasedRun } from './leased-run.ts';
-import { readRunRows } from './read-run-rows.ts';
-import { dayColumns, newDayColumns, partColumns } from './run-rows.ts';
+import { readRunRows, dayColumns, newDayColumns, partColumns } from './run-rows.ts';
 import { isClaimed, updateClaimed, type Claim } from './claim-run.ts';
 import type { Run, RunTotals, Stage, StageProgress, Waiting } from './run.ts';
 import type { SourcePart } from '../source.ts';
@@ -11,7 +10,7 @@ import type { SourcePart } from '../source.ts';
 const writeEveryMs = 500;
 const rowsPerInsert = 500;
 
-export interface RunWriterDeps {
+interface RunWriterDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   /** Aborted when the claim is lost or the program stops. */

@@ -39,7 +39,7 @@ export type RunState = ImportRunState;
 /** Actions that users may request. */
 export type RunAction = 'pause' | 'resume' | 'cancel' | 'retry' | 'verify' | 'undo';
 /** What a worker can do with a run that it holds. */
-export type WorkerAction = 'release' | 'complete' | 'fail' | 'completeUndo';
+type WorkerAction = 'release' | 'complete' | 'fail' | 'completeUndo';
 
 /** Every possible transition of an existing run. */
 const transitions: Readonly<Record<RunState, Partial<Record<RunAction | WorkerAction, RunState>>>> = {

@@ -6,7 +6,7 @@ import { rememberLoad } from '../../stores/metadata/import-loads.ts';
 import { createRun } from './run-store.ts';
 import { earlierRunsIn, findSameRecords, type CheckedRun } from './same-records.ts';
 import type { RunOptions } from './run.ts';
-import { readRunRows } from './read-run-rows.ts';
+import { readRunRows } from './run-rows.ts';
 
 interface Loaded {
   readonly id: string;

@@ -2,7 +2,7 @@ import { marksOf, placeOf, recipeOf, type Marks } from '../../stores/metadata/im
 import type { Queries } from '../../stores/metadata/queries.ts';
 import type { StoredDay } from './import-day.ts';
 import type { StoredPart } from './leased-run.ts';
-import { readRunRows } from './read-run-rows.ts';
+import { readRunRows } from './run-rows.ts';
 import type { SameRecords } from './results.ts';
 import { inChunks } from './in-chunks.ts';
 import { getRunSecrets } from './run-store.ts';

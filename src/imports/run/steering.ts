@@ -24,12 +24,12 @@ import {
 import { allowedActions, type Run, type RunAction, type RunOptions } from './run.ts';
 import type { SourceHost } from '../source.ts';
 
-export interface SteeringDeps {
+interface SteeringDeps {
   readonly registry: Pick<PluginRegistry, 'get'>;
 }
 
 /** A job of a config, in the transaction that starts it. */
-export interface SteeredJob {
+interface SteeredJob {
   readonly tx: Queries;
   readonly config: StoredConfig;
   readonly type: string;
@@ -38,7 +38,7 @@ export interface SteeredJob {
   readonly now: number;
 }
 
-export type ImportJob = keyof typeof importRunJobs;
+type ImportJob = keyof typeof importRunJobs;
 
 /**
  * Performs a job of an import source. The job returns `false` if the config has no import source: a runner does it then.
@@ -143,7 +143,7 @@ async function requireRunFor(tx: Queries, of: RunsOf, action: Steered): Promise<
   throw new ApiError('conflict', `Expected a run of this config for which "${action}" is possible; ${there}.`);
 }
 
-export interface RunOrder {
+interface RunOrder {
   readonly tx: Queries;
   readonly config: StoredConfig;
   /** As `runOptionsOf` takes it. */

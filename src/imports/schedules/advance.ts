@@ -70,7 +70,7 @@ async function startDue(
   }
 }
 
-export interface WindowOrder {
+interface WindowOrder {
   readonly schedule: Schedule;
   readonly config: StoredConfig;
   readonly source: ImportSourcePlugin;

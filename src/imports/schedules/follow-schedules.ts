@@ -5,7 +5,7 @@ import { pauseSilentRuns } from '../run/reported-runs.ts';
 import { advanceSchedule, type AdvanceDeps } from './advance.ts';
 import { schedulesToCheck } from './schedule.ts';
 
-export interface FollowSchedulesDeps extends AdvanceDeps {
+interface FollowSchedulesDeps extends AdvanceDeps {
   readonly clock: DatabaseClock;
   readonly log: Log;
   /** Aborting ends it after the poll in progress. */

@@ -29,7 +29,7 @@ export interface Refusal {
   readonly words: string;
 }
 
-export interface ExportRequest extends Omit<OutboundStreamRequest, 'signal'> {
+interface ExportRequest extends Omit<OutboundStreamRequest, 'signal'> {
   readonly accepted?: readonly number[];
 }
 

@@ -144,7 +144,7 @@ interface ByteChecksum {
 
 const readBytes = 1024 * 1024;
 
-export function createByteChecksum(): ByteChecksum {
+function createByteChecksum(): ByteChecksum {
   let sum = 0;
   let count = 0;
   return {
@@ -158,7 +158,7 @@ export function createByteChecksum(): ByteChecksum {
 }
 
 /** Returns the checksum of a file. Throws the file system's errors, or the signal's reason. */
-export async function checksumOfFile(path: string, signal: AbortSignal): Promise<string> {
+async function checksumOfFile(path: string, signal: AbortSignal): Promise<string> {
   const sum = createByteChecksum();
   // Sound: a stream without an encoding yields bytes.
   for await (const chunk of createReadStream(path, { highWaterMark: readBytes, signal })) sum.add(chunk as Buffer);

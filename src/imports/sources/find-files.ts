@@ -20,9 +20,9 @@ export interface FoundFile {
   readonly modifiedAt: number;
 }
 
-export type FilePlaces = Pick<SourceHost, 'allowedDirs' | 'uploadsDir' | 'uploads'>;
+type FilePlaces = Pick<SourceHost, 'allowedDirs' | 'uploadsDir' | 'uploads'>;
 
-export const uploadPrefix = 'upload:';
+const uploadPrefix = 'upload:';
 const pattern = /[*?[\]{}]/;
 const upwards = /(^|[\\/])\.\.([\\/]|$)/;
 const filesMax = 100_000;

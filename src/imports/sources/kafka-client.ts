@@ -24,7 +24,7 @@ export interface KafkaTopic {
 }
 
 /** Position of an offset: an end, or the first record not older than so many ms since the epoch. */
-export type OffsetAt = 'earliest' | 'end' | number;
+type OffsetAt = 'earliest' | 'end' | number;
 
 /** Reads one topic. All methods throw SourceError, SourceWaitError, or the signal's reason. */
 export interface KafkaClient extends AsyncDisposable {
@@ -55,7 +55,7 @@ export async function openKafka(place: KafkaPlace, resolve: ResolveHost, signal:
 
 type ClusterMetadata = Pick<metadataApi.MetadataResponse, 'brokers' | 'clusterId' | 'topics'>;
 
-export interface ClientDeps {
+interface ClientDeps {
   readonly place: KafkaPlace;
   readonly connections: KafkaConnections;
   readonly signal: AbortSignal;

@@ -14,7 +14,7 @@ import { OutboundError } from '../../plugins/outbound/outbound.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
 import type { KafkaPlace } from './kafka-place.ts';
 
-export interface KafkaErrorPlace {
+interface KafkaErrorPlace {
   readonly place: KafkaPlace;
   readonly broker: KafkaBroker;
 }

@@ -9,7 +9,7 @@ export interface PartitionRange {
 }
 
 /** The ranges of a topic, fixed at the beginning of the export, so that later records change nothing. */
-export interface TopicRanges {
+interface TopicRanges {
   /** Id of cluster and topic. */
   readonly topic: string;
   readonly ranges: readonly PartitionRange[];

@@ -15,7 +15,7 @@ interface LookupTable {
   readonly name: string;
 }
 
-export interface LookupTableOptions {
+interface LookupTableOptions {
   /** Name or number of the table in Mixpanel. */
   readonly wanted: string;
   readonly tempDir: string;

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { SourceWaitError, type SourceContext } from '../source.ts';
 
 /** A limit of requests within a sliding window. */
-export interface PaceRule {
+interface PaceRule {
   readonly requests: number;
   readonly windowMs: number;
 }

@@ -13,7 +13,7 @@ export interface PostgresPlace {
   readonly tls: 'verify' | 'no verify' | 'off';
 }
 
-export interface PostgresRows {
+interface PostgresRows {
   readonly columns: readonly Column[];
   /** Values in PostgreSQL's text form. */
   readonly rows: readonly (readonly (string | null)[])[];

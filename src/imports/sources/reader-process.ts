@@ -16,7 +16,7 @@ export class ReaderEndedError extends Error {
   }
 }
 
-export interface ReaderProcess<Answer> {
+interface ReaderProcess<Answer> {
   /** Requests the next response, one at a time. Rejects with ReaderEndedError, or with the reason of the signal. */
   ask(signal: AbortSignal): Promise<Answer>;
   /** Ends the process immediately. */

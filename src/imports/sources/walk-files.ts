@@ -7,7 +7,7 @@ import { createNameMatcher, isNamePattern } from '../../base/file-pattern.ts';
 /** Maximum of names that one search may examine. */
 const namesMax = 1_000_000;
 
-export interface WalkDeps {
+interface WalkDeps {
   /** Throws for a directory that is not allowed to be read. `real` is its path without links. */
   readonly mayEnter: (real: string, dir: string) => void;
   readonly signal?: AbortSignal | undefined;

@@ -4,7 +4,7 @@ import { RunFailedError, type LeasedRun } from '../run/leased-run.ts';
 import { SourceWaitError } from '../source.ts';
 import { TargetWaitError } from '../target.ts';
 
-export interface StageRetryDeps {
+interface StageRetryDeps {
   readonly leased: Pick<LeasedRun, 'signal' | 'waiting'>;
   readonly clock: Clock;
   readonly sleep?: Sleep | undefined;

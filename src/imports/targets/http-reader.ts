@@ -10,7 +10,7 @@ import {
 } from '../target.ts';
 import { detailIn, type Answer } from './batch-answer.ts';
 
-export interface HttpReaderOptions {
+interface HttpReaderOptions {
   /** Base address of the service, without a trailing slash. */
   readonly origin: string;
   /** The project's key, which identifies it. */

@@ -18,7 +18,7 @@ import type { HttpRequest } from './http-request.ts';
 import { BatchRefusedError, createBatchSender, type BatchOutcome } from './send-batch.ts';
 import { objectIn } from '../../base/json.ts';
 
-export interface HttpTargetOptions {
+interface HttpTargetOptions {
   /** Address of the service, `https://eu.example.com`, or of its endpoint, `https://eu.example.com/batch/`. */
   readonly url: string;
   /** The project's key. */

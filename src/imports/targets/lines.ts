@@ -18,7 +18,7 @@ export function batchEvents({ lines, events }: LoadBatch): BatchEvents {
 }
 
 /** Copies lines with a comma for each newline; JSON on one line contains no newline. */
-export function withCommas(lines: Uint8Array): Buffer<ArrayBuffer> {
+function withCommas(lines: Uint8Array): Buffer<ArrayBuffer> {
   const copy = Buffer.from(lines);
   commasForNewlines(copy);
   return copy;

@@ -23,7 +23,7 @@ export type IngestResult =
   /** Only a user can help. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-export interface ProjectIngestDeps {
+interface ProjectIngestDeps {
   readonly projectId: number;
   /** Names the run in the records of the log. */
   readonly runId: string;

@@ -5,9 +5,8 @@ import { countsOf, insertSegment, runRow } from '../../../test/support/run-table
 import { StoreUnavailableError, type RowBatch } from '../../stores/events/eventstore.ts';
 import { EventRowWriter } from '../../stores/events/rows.ts';
 import { TargetError, TargetWaitError, type TableTarget } from '../target.ts';
-import { createAttachTurns } from './attach-turns.ts';
+import { createAttachTurns, openProjectTarget, type ProjectTargetOptions } from './project-target.ts';
 import type { IngestResult } from './project-ingest.ts';
-import { openProjectTarget, type ProjectTargetOptions } from './project-target.ts';
 
 let chdb: TempChdb;
 beforeAll(async () => {

@@ -23,7 +23,6 @@ import {
   type Target,
   type TargetReader,
 } from '../target.ts';
-import type { AttachTurns } from './attach-turns.ts';
 import { splitLines } from './lines.ts';
 import type { IngestResult, ProjectIngest } from './project-ingest.ts';
 import { readStore, readStorePages } from './read-store.ts';
@@ -168,4 +167,35 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
       importedEvents(store, projectId, { ...where, after }, { limit: identitiesPerPage, contents });
     return readStorePages(read, signal);
   }
+}
+
+/** Lets runs attach to a project one after the other, so that each sees what the previous one stored. */
+export type AttachTurns = <Result>(projectId: number, work: () => Promise<Result>) => Promise<Result>;
+
+/** Creates the turns for all runs of a process. */
+export function createAttachTurns(): AttachTurns {
+  /** The last requested work per project. */
+  const last = new Map<number, Promise<unknown>>();
+  return async (projectId, work) => {
+    const before = last.get(projectId) ?? Promise.resolve();
+    const result = before.then(work, work);
+    last.set(projectId, result);
+    try {
+      return await result;
+    } finally {
+      if (last.get(projectId) === result) last.delete(projectId);
+    }
+  };
+}
+
+/** A project with more names has other problems. */
+const namesMax = 100_000;
+
+/** Returns the event names that a project has stored. */
+export async function knownEventNames(store: EventStore, projectId: number): Promise<ReadonlySet<string>> {
+  const rows = await store.query<{ event: string }>(
+    `SELECT DISTINCT event FROM events WHERE project_id = {project:Int32} LIMIT ${namesMax}`,
+    { project: projectId },
+  );
+  return new Set(rows.map(({ event }) => event));
 }

@@ -28,7 +28,7 @@ export class BatchRefusedError extends Error {
   }
 }
 
-export interface BatchSenderOptions {
+interface BatchSenderOptions {
   readonly projectKey: string;
   readonly historical: boolean;
   /** Sends a gzipped body; resolves with a final response, not 408, 429 or 5xx. */
@@ -36,11 +36,7 @@ export interface BatchSenderOptions {
 }
 
 /** Sends a batch; `report` receives the outcome of each part as soon as it is known. */
-export type SendBatch = (
-  events: BatchEvents,
-  report: (outcome: BatchOutcome) => void,
-  signal: AbortSignal,
-) => Promise<void>;
+type SendBatch = (events: BatchEvents, report: (outcome: BatchOutcome) => void, signal: AbortSignal) => Promise<void>;
 
 /** If nothing has been accepted, this many refused events show that the events are not the cause. */
 const hopelessRejections = 100;

@@ -11,9 +11,9 @@ import { SandboxError, type EventOutcome, type SandboxEvent } from '../../plugin
 import { checkResult } from '../../pipeline/transform/run-chain.ts';
 import { TransformError } from '../transform.ts';
 import { emptyCache, importServices } from './import-services.ts';
-import type { Runner } from './runner.ts';
+import type { Runner } from './sandbox-runner.ts';
 
-export interface BuiltInRunnerDeps extends Omit<TransformationHost, 'storage' | 'cache'> {
+interface BuiltInRunnerDeps extends Omit<TransformationHost, 'storage' | 'cache'> {
   readonly plugin: TransformationPlugin;
   /** With defaults. */
   readonly settings: SettingValues;

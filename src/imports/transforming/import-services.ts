@@ -5,7 +5,7 @@ import type { InstanceServices } from '../../plugins/sandbox/sandbox.ts';
 const cacheBytesMax = 16 * 1024 * 1024;
 
 /** What a transform can use of the service, created for every segment of records. */
-export interface ImportServices {
+interface ImportServices {
   readonly services: InstanceServices;
   /** What it requested but did not get, by the names that plugins use. */
   readonly refused: ReadonlySet<string>;

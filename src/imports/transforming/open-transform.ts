@@ -13,8 +13,7 @@ import {
   type TransformFault,
 } from '../transform.ts';
 import { openBuiltInRunner } from './built-in-runner.ts';
-import { openSandboxRunner } from './sandbox-runner.ts';
-import type { Runner } from './runner.ts';
+import { openSandboxRunner, type Runner } from './sandbox-runner.ts';
 
 /** Services that code of either kind uses. */
 export interface TransformPlace {

@@ -6,12 +6,12 @@ import {
   type Sandbox,
   type SandboxInstance,
   type SandboxProgram,
+  type SandboxEvent,
 } from '../../plugins/sandbox/sandbox.ts';
 import { TransformError } from '../transform.ts';
 import { importServices } from './import-services.ts';
-import type { Runner } from './runner.ts';
 
-export interface SandboxRunnerDeps {
+interface SandboxRunnerDeps {
   readonly sandbox: Pick<Sandbox, 'open'>;
   readonly program: SandboxProgram;
   readonly name: string;
@@ -98,4 +98,12 @@ function isWasted(outcome: EventOutcome): boolean {
 function stuck(name: string, events: number, last: EventOutcome | undefined): TransformError {
   const why = last?.kind === 'failed' ? last.error.message : 'it returned no results';
   return new TransformError(`the transform "${name}" was stopped at ${events} events in a row: ${why}`);
+}
+
+/** Running code, sandboxed or built in: returns an outcome for each event, in their order. */
+export interface Runner {
+  /** Throws TransformError if the code cannot run at all. */
+  run(events: readonly SandboxEvent[]): Promise<readonly EventOutcome[]>;
+  readonly refused: ReadonlySet<string>;
+  close(): Promise<void>;
 }

@@ -17,7 +17,7 @@ export interface StagedUpload {
   readonly changedAt: number;
 }
 
-export interface StagedPiece {
+interface StagedPiece {
   readonly key: string;
   readonly bytes: number;
 }

@@ -12,7 +12,7 @@ const sidecars = ['.wal', '-wal'] as const;
 /** Bytes of the disk that stay free. */
 const reserveBytes = 1024 ** 3;
 
-export interface UploadCopiesOptions {
+interface UploadCopiesOptions {
   readonly projectId: number;
   /** Directory of the copies, which its creator removes. */
   readonly dir: string;

@@ -3,10 +3,10 @@ import { Type } from 'typebox';
 import { ApiError } from '../../wire/contract/errors.ts';
 import { importReportQuerySchema, importRunIdSchema } from '../../wire/contract/import-runs.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
-import { rejectedLines } from '../../imports/stages/report/rejected-lines.ts';
+import { rejectedLines } from '../../imports/stages/report/read-results.ts';
 import { makeReport } from '../../imports/stages/report/report-stage.ts';
 import { reportPage, reportPolicy } from '../../imports/stages/report/report-page.ts';
-import { readRunRows } from '../../imports/run/read-run-rows.ts';
+import { readRunRows } from '../../imports/run/run-rows.ts';
 import type { Run } from '../../imports/run/run.ts';
 import { StagingMissingError, stagingKeys, type Staging } from '../../imports/staging.ts';
 import {

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../base/clock.ts';
 import { createFailpoint } from '../../base/failpoint.ts';
-import { createAttachTurns } from '../../imports/targets/attach-turns.ts';
+import { createAttachTurns } from '../../imports/targets/project-target.ts';
 import { createDiskQuota } from '../../imports/stages/export/disk-quota.ts';
 import { removeOfDeletedProjects, removeOldStaging } from '../../imports/run/remove-old-staging.ts';
 import { removeLostTables } from '../../imports/run/remove-lost-tables.ts';

@@ -119,7 +119,7 @@ const outputBytes = 256 * 1024;
  * @param sizeMax bytes before run-length decoding; a block of 900,000 can become 46 MB
  * @throws Bzip2Damage for an invalid block; output already yielded is then invalid
  */
-export function* readBlock(bits: BitReader, sizeMax: number): Generator<Buffer> {
+function* readBlock(bits: BitReader, sizeMax: number): Generator<Buffer> {
   if (bits.read(1) === 1) throw new Bzip2Damage('it is of a version before 1.0');
   const origin = bits.read(24);
   const bytes = readAlphabet(bits);

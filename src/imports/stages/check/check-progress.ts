@@ -13,9 +13,9 @@ export interface CheckProgress {
   finish(result: Pick<CheckResult, 'totals' | 'problem_codes'>): void;
 }
 
-export type CountedSegment = Pick<Segment, 'records' | 'continued' | 'rawBytes'>;
+type CountedSegment = Pick<Segment, 'records' | 'continued' | 'rawBytes'>;
 
-export interface CheckSize {
+interface CheckSize {
   readonly parts: number;
   readonly records: number;
   readonly bytes: number;

@@ -36,7 +36,7 @@ export function openReader(
     });
   }
   try {
-    const names = given === undefined ? format.names : parseNames(format.names, given);
+    const names = parseNames(format.names, given);
     const rules = { tables, times: format.times, now: run.createdAt, memory };
     const create = (of: ReaderMemory): RecordReader => format.createReader(formatOptions, names, of);
     return { format, names, read: createChosenReader(create, choice, rules), links: memory.links };

@@ -33,7 +33,7 @@ export interface WrittenRows {
 }
 
 /** Events with equal uuids. */
-export interface Repetitions {
+interface Repetitions {
   /** Events that also exist on another day. */
   readonly repeated: number;
   /** Duplicates whose properties or time differ from those of the loaded event. */

@@ -19,7 +19,7 @@ export interface Room {
   readonly bytes: number | undefined;
 }
 
-export interface DiskQuotaDeps {
+interface DiskQuotaDeps {
   readonly staging: Staging;
   /** Bytes that all runs together may stage; 0 means no limit. */
   readonly budgetBytes: number;

@@ -14,7 +14,7 @@ export interface ExportProgress {
   finish(): void;
 }
 
-export interface PartProgress {
+interface PartProgress {
   readonly records: number;
   readonly faults: number;
   /** Bytes of the source. */

@@ -21,7 +21,7 @@ export interface Lines {
 const newline = 0x0a;
 
 /** Receives faults in order, before the lines of the same chunk; `linesBefore` counts lines of earlier chunks. */
-export type OnFaults = (faults: readonly SourceFault[], linesBefore: number) => Promise<void>;
+type OnFaults = (faults: readonly SourceFault[], linesBefore: number) => Promise<void>;
 
 export function createLineFeed(chunks: AsyncIterable<RecordChunk>, onFaults: OnFaults): LineFeed {
   const source = chunks[Symbol.asyncIterator]();

@@ -14,7 +14,7 @@ export interface SourceChange {
   readonly stored: StoredPart | undefined;
 }
 
-export interface FindChangesDeps {
+interface FindChangesDeps {
   readonly source: Pick<Source, 'checksumNow'>;
   readonly context: SourceContext;
 }

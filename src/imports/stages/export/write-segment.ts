@@ -14,7 +14,7 @@ export interface SegmentLimits {
   readonly rawBytes: number;
 }
 
-export interface WrittenSegment {
+interface WrittenSegment {
   /** `undefined` if nothing was left to write. */
   readonly segment: Segment | undefined;
   /** The part has no more records. */

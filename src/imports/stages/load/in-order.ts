@@ -1,4 +1,4 @@
-export interface InOrder<Item, Result> {
+interface InOrder<Item, Result> {
   /** Maximum number of concurrent items. */
   readonly max: number;
   readonly work: (item: Item) => Promise<Result>;

@@ -6,7 +6,7 @@ import { readStorePages } from '../../targets/read-store.ts';
 import { hashIdentity, hashText } from '../check/rows/event-keys.ts';
 import { addedOnce, isElsewhere, readStoredEvents } from '../check/links/stored-events.ts';
 
-export interface LinksDeps {
+interface LinksDeps {
   readonly runStore: RunStore;
   readonly reader: Pick<TargetReader, 'eventsNamed'>;
   readonly run: RunRef;

@@ -15,9 +15,17 @@ import { createTargetRetry } from '../stage-retry.ts';
 import { loadRejectedPrefix, withoutStored, deliverFrame, type DeliveredFrame } from './deliver-frame.ts';
 import { deliverFacts } from './deliver-facts.ts';
 import { createLoadProgress } from './load-progress.ts';
-import { createDue, commitFrames, type Load, type LoadPending, type Doubt } from './load.ts';
-import { openPendingFacts, writePendingFacts, type PendingFacts } from './pending-facts.ts';
-import { readJson } from './read-json.ts';
+import {
+  createDue,
+  commitFrames,
+  type Load,
+  type LoadPending,
+  type Doubt,
+  openPendingFacts,
+  writePendingFacts,
+  type PendingFacts,
+  readJson,
+} from './load.ts';
 import { assertRunTable, byMonth, readFrames } from './read-table.ts';
 import { createSpeedLimit } from './speed-limit.ts';
 import { integer } from '../../../base/integer-text.ts';

@@ -2,12 +2,12 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import type { DayState, StoredDay } from '../../run/import-day.ts';
-import type { LeasedRun } from '../../run/leased-run.ts';
+import { type LeasedRun, RunFailedError } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 import type { DeliverFrameDeps } from './deliver-frame.ts';
 import type { LoadProgress } from './load-progress.ts';
-import type { PendingFacts } from './pending-facts.ts';
 import type { FrameSource } from './read-table.ts';
+import { StagingMissingError, stagingKeys, type Staging } from '../../staging.ts';
 
 /** A load in progress. */
 export interface Load extends DeliverFrameDeps, FrameSource {
@@ -53,4 +53,47 @@ export function createDue(clock: Clock): { isDue(frames: number): boolean; writt
       writtenAt = clock.now();
     },
   };
+}
+
+/**
+ * Attached months whose facts about persons and groups are not completely delivered; their days count as loaded afterwards. Stored in
+ * staging, so that an interrupted load continues with it.
+ */
+export interface PendingFacts {
+  /** 202403 */
+  readonly months: readonly number[];
+  /** Delivered slices. */
+  readonly slicesDone: number;
+}
+
+export const noFacts: PendingFacts = { months: [], slicesDone: 0 };
+
+/** Reads pending facts. `hasBegun`: whether the load has admitted events; otherwise those of an earlier load are discarded. */
+export async function openPendingFacts(staging: Staging, run: string, hasBegun: boolean): Promise<PendingFacts> {
+  if (!hasBegun) await staging.remove(stagingKeys.pendingFacts(run));
+  try {
+    // writePendingFacts wrote it.
+    return (await readJson(staging, stagingKeys.pendingFacts(run))) as PendingFacts;
+  } catch (error) {
+    if (error instanceof StagingMissingError) return noFacts;
+    throw error;
+  }
+}
+
+export async function writePendingFacts(staging: Staging, run: string, pending: PendingFacts): Promise<void> {
+  await staging.write(stagingKeys.pendingFacts(run), [Buffer.from(JSON.stringify(pending))]);
+}
+
+/** Reads a small JSON file of a run. Throws StagingMissingError, or RunFailedError if it is damaged. */
+export async function readJson(staging: Staging, key: string): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of staging.read(key)) chunks.push(chunk);
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch (cause) {
+    throw new RunFailedError(
+      `expected ${key} in ${staging.description} as an earlier stage wrote it, got: a damaged file`,
+      { advice: 'startAgain', cause },
+    );
+  }
 }

@@ -16,7 +16,7 @@ import { RunFailedError } from '../../run/leased-run.ts';
 import { readStore } from '../../targets/read-store.ts';
 import type { EventTexts } from './event-texts.ts';
 
-export interface TableSource {
+interface TableSource {
   readonly runStore: RunStore;
   readonly ref: RunRef;
   readonly retry: Retry;
@@ -121,7 +121,7 @@ export function byMonth(days: readonly StoredDay[]): ReadonlyMap<number, readonl
   return Map.groupBy(days, ({ day }) => monthOf(day));
 }
 
-export function monthOf(day: string): number {
+function monthOf(day: string): number {
   return Number(day.slice(0, 7).replace('-', ''));
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import { sleep as standardSleep, type Sleep } from '../../../base/retry.ts';
 
-export interface SpeedDeps {
+interface SpeedDeps {
   readonly clock: Clock;
   readonly sleep?: Sleep;
 }

@@ -15,7 +15,7 @@ import { assertCheckPassed, runsToReplace } from '../check/assert-check-passed.t
 import { discardCheck } from '../check/check-stage.ts';
 import { readCheck, readUndo } from '../report/read-results.ts';
 
-export interface ReplaceStageDeps {
+interface ReplaceStageDeps {
   readonly db: Metadata;
   readonly staging: Staging;
   readonly clock: Clock;

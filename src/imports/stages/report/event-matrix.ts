@@ -13,7 +13,7 @@ interface Cell {
   found: number;
 }
 
-export interface EventMatrix {
+interface EventMatrix {
   readonly days: readonly DayLine[];
   readonly events: readonly EventLine[];
   readonly cells: ReportCells;

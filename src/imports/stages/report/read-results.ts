@@ -2,6 +2,7 @@ import { parseExactValues } from '../../../base/exact-json.ts';
 import type { CheckResult, UndoResult, VerifyResult } from '../../run/results.ts';
 import type { ReportResult } from './report.ts';
 import { StagingMissingError, stagingKeys, type Staging } from '../../staging.ts';
+import { unzstdChunks } from '../../records/decompress.ts';
 
 /** Larger than any result, because their lists are limited. */
 const resultBytesMax = 256 * 1024 * 1024;
@@ -43,4 +44,12 @@ async function readWhole(staging: Staging, key: string): Promise<Buffer | undefi
 
 export async function readReport(staging: Staging, run: string): Promise<ReportResult | undefined> {
   return (await readJson(staging, stagingKeys.report(run, 'json'))) as ReportResult | undefined;
+}
+
+/**
+ * Yields the rejected records of a run as NDJSON, in the order of file names (check, export, load), with only a piece of one file in
+ * memory; a file may have many frames.
+ */
+export async function* rejectedLines(staging: Staging, run: string): AsyncGenerator<Buffer> {
+  for (const { key } of await staging.list(`${run}/rejected/`)) yield* unzstdChunks(staging.read(key), key);
 }

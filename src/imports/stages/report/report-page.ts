@@ -8,9 +8,7 @@ import { reportTitle, targetName } from './report-title.ts';
 import { dayTable, eventTable, partTable } from './report-tables.ts';
 import { timeBins } from './time-bins.ts';
 import { importVerdicts } from '../../../wire/contract/import-run-states.ts';
-import { replacedSection } from './replaced-section.ts';
-import { storedBySection } from './stored-by-section.ts';
-import { undoSection } from './undo-section.ts';
+import { replacedSection, storedBySection, undoSection } from './run-sections.ts';
 
 /** Policy of the page as a file, and the header that the service sends with it: no scripts, nothing external. */
 export const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";

@@ -13,7 +13,7 @@ import { openStaging } from '../../staging/open-staging.ts';
 import { stagingKeys, type RejectedRecord, type Staging } from '../../staging.ts';
 import { makeReport, createReportStage } from './report-stage.ts';
 import type { ReportResult } from './report.ts';
-import { readRunRows } from '../../run/read-run-rows.ts';
+import { readRunRows } from '../../run/run-rows.ts';
 import { exactSources } from './report-sources.fixture.ts';
 
 const clock = { now: () => Date.parse('2026-11-21T12:00:00Z') };

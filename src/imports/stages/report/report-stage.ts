@@ -12,7 +12,7 @@ import { readCheck, readReport, readUndo, readVerify } from './read-results.ts';
 import type { ReplacedRun, ReportResult } from './report.ts';
 import { reportPage } from './report-page.ts';
 
-export interface ReportStageDeps {
+interface ReportStageDeps {
   readonly staging: Staging;
   readonly clock: Clock;
   /** Returns the run with the present progress of its stages; by default the leased run. */

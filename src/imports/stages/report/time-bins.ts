@@ -98,7 +98,7 @@ export function timeBins({ cells, days, made_at: madeAt }: Charted): TimeBins | 
   return { unit: unit.unit, bins, series: hasRest ? [...series, ''] : series, outside };
 }
 
-export function toLoadOf(cell: ReportCell): number {
+function toLoadOf(cell: ReportCell): number {
   return typeof cell === 'number' ? cell : cell[0];
 }
 

@@ -23,12 +23,12 @@ import { retryRejected, RunMissingError, RunTransitionError } from '../../run/ru
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetWaitError, type Target } from '../../target.ts';
 import { incompleteException, readStored, type ConcernedSink } from './plan-undo.ts';
-import { readRunRows } from '../../run/read-run-rows.ts';
+import { readRunRows } from '../../run/run-rows.ts';
 import { readReport } from '../report/read-results.ts';
 import { makeReport } from '../report/report-stage.ts';
 import { reportPage } from '../report/report-page.ts';
 
-export interface UndoStageDeps {
+interface UndoStageDeps {
   readonly db: Metadata;
   readonly store: EventStore;
   readonly staging: Staging;

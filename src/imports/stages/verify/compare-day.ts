@@ -10,7 +10,7 @@ import { parseExactValues } from '../../../base/exact-json.ts';
 import { isObject } from '../../../base/json.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 
-export interface CompareDay {
+interface CompareDay {
   /** Has the run's table. */
   readonly store: StoreReader;
   readonly reader: TargetReader;

@@ -43,7 +43,7 @@ export function keyOf({ uuid, event, distinctId }: DeferredEvent): Readonly<Word
 
 const linkName = Buffer.from(packedLinkName);
 
-export interface DeferredSettled {
+interface DeferredSettled {
   /** Names of the events, by the index in rows. */
   readonly names: readonly string[];
   /** Events that the target has on another day, by the day that they would have here. */

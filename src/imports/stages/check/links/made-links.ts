@@ -24,7 +24,7 @@ export interface KnownLink {
  * code of a transform changes them differently, which may depend on their times. Then only those may be created that sequential segments
  * would create.
  */
-export interface MadeLinksSum {
+interface MadeLinksSum {
   /** Returns what a segment with these links should have known. */
   known(made: MadeLinks): ReadonlyMap<string, KnownLink>;
   add(made: MadeLinks): void;

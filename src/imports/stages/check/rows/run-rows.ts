@@ -17,7 +17,7 @@ export interface RunRows {
   whenAnswering<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-export interface RunRowsDeps {
+interface RunRowsDeps {
   readonly runStore: RunStore;
   readonly retry: Retry;
   /** Resolves when there is room for more rows. */

@@ -5,7 +5,7 @@ import type { Findings } from './findings.ts';
 import type { DaySum } from '../rows/segment-rows.ts';
 
 /** Findings of a segment, and the sums of its rows. */
-export interface FoundInSegment {
+interface FoundInSegment {
   readonly sums: readonly DaySum[];
   readonly findings: Findings;
 }

@@ -38,7 +38,7 @@ export interface Findings {
 }
 
 /** µs since the epoch. */
-export interface NameFinding {
+interface NameFinding {
   readonly name: string;
   readonly count: number;
   readonly first: number;

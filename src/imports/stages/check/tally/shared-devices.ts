@@ -44,7 +44,7 @@ export function addPairs(devices: Pick<SharedDevices, 'add'>, pairs: readonly st
   for (let at = 0; at + 1 < pairs.length; at += 2) devices.add(pairs[at] ?? '', pairs[at + 1] ?? '');
 }
 
-export interface SharedDevicesLimits {
+interface SharedDevicesLimits {
   /** Limits of anonymous ids in total, of those with several persons, and of persons of one. */
   readonly ids: number;
   readonly shared: number;

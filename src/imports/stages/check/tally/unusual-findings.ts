@@ -12,7 +12,7 @@ import type { UnusualFinding } from '../../../run/results.ts';
 import { integer } from '../../../../base/integer-text.ts';
 import { cutTogether, type UnusualSum } from './unusual-tally.ts';
 
-export interface UnusualFindingsOptions {
+interface UnusualFindingsOptions {
   readonly words: AdviceWords;
   /** Time fields of the format. */
   readonly times: RecordTimes | undefined;

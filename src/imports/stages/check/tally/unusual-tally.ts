@@ -13,7 +13,7 @@ export interface UnusualCounts {
   readonly cutIds: readonly string[];
 }
 
-export interface UnusualCount {
+interface UnusualCount {
   readonly count: number;
   readonly samples: readonly string[];
 }
@@ -30,7 +30,7 @@ export interface UnusualTally {
 
 const samplesMax = 3;
 const sampleCharsMax = 60;
-export const cutIdsMax = 10_000;
+const cutIdsMax = 10_000;
 
 export function createUnusualTally(): UnusualTally {
   const counts = new Map<UnusualValue, { count: number; readonly samples: string[] }>();
