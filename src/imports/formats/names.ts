@@ -27,7 +27,7 @@ export function rename(source: Json, names: Names, target: Record<string, unknow
 const parts = ['events', 'properties', 'person_properties'] as const;
 
 /**
- * Validates a table as a user edited it. Unlisted names stay; a missing part is the format's default. Throws FormatOptionsError,
+ * Validates a table as a user edited it. Unlisted names stay; a missing part or table is the format's default. Throws FormatOptionsError,
  * which names the invalid entry.
  */
 export function parseNames(standard: NameTable, given: unknown): NameTable {
