@@ -81,7 +81,8 @@ function visit(
   }).slice(1, -1);
   const text = `{"userId":${idText(draw, id)},${head},"actionDetails":[${kept.map(({ text }) => text).join(',')}]}`;
   if (first === undefined) return { text, expected: { is: 'skipped' } };
-  const link = { device, user: stored(user ?? ''), ms: (times[0] ?? 0) * 1000 };
+  // Actions that are not stored, such as goals, link nothing.
+  const link = { device, user: stored(user ?? ''), ms: first.ms };
   return {
     text,
     expected: { is: 'stored', event: first, others, ...(!isPlaceholderId && user !== undefined && { link }) },
