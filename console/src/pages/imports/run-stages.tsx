@@ -1,8 +1,10 @@
+import { useEffect, useState } from 'react';
 import { Badge } from '../../components/badge.tsx';
 import { formatBytes, formatDuration, formatRate } from '../../components/format-number.ts';
 import { Section } from '../../components/section.tsx';
 import type { Run, RunState, Stage } from './imports-query.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
+import { Sparkline } from '../../components/sparkline.tsx';
 import { isUnfinished } from '../../components/run-state-badge.tsx';
 
 const stageTexts: Readonly<Record<Stage['stage'], { readonly name: string; readonly description: string }>> = {
@@ -26,8 +28,13 @@ const partUnits: Readonly<Record<Exclude<Stage['stage'], 'report'>, string>> = {
 
 /** The stages of a run with parts, amount, rate and time left. */
 export function RunStages({ run }: { readonly run: Run }) {
+  const rates = useRates(run);
   return (
-    <Section title="Stages" flush>
+    <Section
+      title="Stages"
+      actions={rates.length > 1 && <Sparkline values={rates} label="Speed while this page is open" />}
+      flush
+    >
       <ol>
         {run.stages.map((stage) => (
           <StageRow key={stage.stage} stage={stage} runState={run.state} />
@@ -35,6 +42,19 @@ export function RunStages({ run }: { readonly run: Run }) {
       </ol>
     </Section>
   );
+}
+
+const ratesMax = 60;
+
+/** Returns the speeds of the active stage as far as this page saw them, oldest first. */
+function useRates(run: Run): readonly number[] {
+  const [rates, setRates] = useState<readonly number[]>([]);
+  const isRunning = run.state === 'running';
+  useEffect(() => {
+    const rate = run.stages.find(({ stage }) => stage === run.stage)?.rate ?? 0;
+    setRates((before) => (isRunning ? [...before.slice(1 - ratesMax), rate] : []));
+  }, [run, isRunning]);
+  return rates;
 }
 
 function StageRow({ stage, runState }: { readonly stage: Stage; readonly runState: RunState }) {
