@@ -221,8 +221,8 @@ async function refuseLateCheck(db: Metadata, dir: ImportDir): Promise<void> {
   const { loaded } = run.totals;
   throw new CommandError(
     'failed',
-    `import ${dir.id} has passed its check and is already loading (stage ${run.stage}, ${numberText(loaded)} events loaded), and --check ` +
-      `cannot stop it before that; continue it with: ${await commandOf(dir)}, or check in a new import with --again`,
+    `import ${dir.id} has passed its check and is already loading (stage ${run.stage}, ${numberText(loaded)} events loaded); ` +
+      `continue it with: ${await commandOf(dir)}; to check in a new import, add --again`,
   );
 }
 

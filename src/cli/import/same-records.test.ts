@@ -24,7 +24,7 @@ describe('the same records under other names', () => {
     expect(refused.stderr).toContain(`Run ${id} of`);
     expect(refused.stderr).toContain('100 events of this run would be stored in addition to them');
     expect(refused.stderr).toContain('--again');
-    // What no service can take back is not offered.
+    // Runs that no service can undo are not offered.
     expect(refused.stderr).not.toContain('undo');
     const args = ['import', 'mixpanel', made.file, '--to', endpoint.url, '--project-key', 'phc_test'];
     const other = join(made.dir, 'other.json');

@@ -68,7 +68,7 @@ describe('replace over the API', () => {
     }
   });
 
-  it('names of runs that cannot be taken back are refused at once', async () => {
+  it('names of runs that cannot be undone are refused immediately', async () => {
     const config = await api.config();
     const queued = await started({}, config);
     const elsewhere = await api.config({ place: 'here', target_url: 'https://a.example', target_api_key: 'phc_x' });

@@ -30,7 +30,7 @@ async function completed(settings: object = {}): Promise<{ id: string; path: str
 }
 
 describe('undo over the API', () => {
-  it('a dry run says what would be taken back, by name and day, and changes nothing', async () => {
+  it('a dry run reports what would be undone, by name and day, and changes nothing', async () => {
     const { id, path } = await completed();
     const projectId = api.app.project.id;
     const properties = JSON.stringify({ $import_run_id: id });
