@@ -17,19 +17,19 @@ describe('finding the poison events of a range', () => {
     expect(probes()).toBeLessThan(100);
   });
 
-  it.each([1, 2, 1000])('a store that refuses all %i of them makes none of them poison', async (count) => {
+  it.each([1, 2, 1000])('no event is poison if the store refuses all %i of them', async (count) => {
     const { probe, probes } = range(Array.from({ length: count }, (_, at) => at));
     await expect(bisect(count, probe)).rejects.toThrow(InconclusiveError);
     expect(probes()).toBeLessThanOrEqual(40);
   });
 
-  it('a store that goes away in the middle makes none of them poison', async () => {
+  it('no event is poison if the store becomes unavailable during the search', async () => {
     const { probe } = range([700]);
     let calls = 0;
     await expect(bisect(1000, async (from, to) => ++calls < 4 && probe(from, to))).rejects.toThrow(InconclusiveError);
   });
 
-  it('an event that failed only for a moment is no poison', async () => {
+  it('an event that failed only temporarily is not poison', async () => {
     let isDown = true;
     const probe = async (from: number, to: number): Promise<boolean> => {
       if (to - from === 1 && from === 5) isDown = !isDown;
@@ -38,7 +38,7 @@ describe('finding the poison events of a range', () => {
     expect(await bisect(8, probe)).toEqual([]);
   });
 
-  it('an empty range has none', async () => {
+  it('an empty range has no poison events', async () => {
     expect(await bisect(0, async () => false)).toEqual([]);
   });
 });

@@ -54,7 +54,7 @@ describe('from the log to the store', () => {
     ]);
   });
 
-  it('a record whose scan capture has handed on is stored as one that is read from the log', async () => {
+  it('a record with a scan forwarded by capture is stored like one that is read from the log', async () => {
     const sender = new ScanSender();
     const receiver = new ScanReceiver(sender.connect());
     const taken: boolean[] = [];
@@ -65,26 +65,26 @@ describe('from the log to the store', () => {
         return scan;
       },
     };
-    await using handed = await createBench({ scans });
+    await using forwarded = await createBench({ scans });
     const text = 'x'.repeat(200);
-    for (const [n, isHandedOn] of [true, false, true].entries()) {
+    for (const [n, isForwarded] of [true, false, true].entries()) {
       const batch = Array.from({ length: 100 }, (_, at) =>
         plain(n * 100 + at, { properties: { n, text, $set: { plan: 'paid' } } }),
       );
-      for (const each of [bench, handed]) {
+      for (const each of [bench, forwarded]) {
         const seq = await each.append('live', { batch }, { encoding: 'gzip', ip: '10.1.2.3' });
         const scan = scanBatch(Buffer.from(JSON.stringify({ batch })), scanLimits(1_000_000));
-        if (each === handed && isHandedOn) sender.send('live', seq, scan);
+        if (each === forwarded && isForwarded) sender.send('live', seq, scan);
       }
     }
-    for (const each of [bench, handed]) await each.drain();
+    for (const each of [bench, forwarded]) await each.drain();
     expect(taken).toEqual([true, false, true]);
-    expect(handed.recording.rows).toEqual(bench.recording.rows);
-    expect(handed.recording.rows).toHaveLength(300);
-    expect(await handed.person('p7')).toEqual(await bench.person('p7'));
+    expect(forwarded.recording.rows).toEqual(bench.recording.rows);
+    expect(forwarded.recording.rows).toHaveLength(300);
+    expect(await forwarded.person('p7')).toEqual(await bench.person('p7'));
   });
 
-  it('live events go first, and history is not forgotten', async () => {
+  it('live events are stored first, then historical ones', async () => {
     for (let n = 0; n < 5; n++) await bench.append('historical', { batch: [plain(n)] });
     for (let n = 5; n < 8; n++) await bench.append('live', { batch: [plain(n)] });
     await bench.drain();
@@ -100,7 +100,7 @@ describe('from the log to the store', () => {
     ]);
   });
 
-  it('a steady trickle of live events does not hold history up', async () => {
+  it('a steady trickle of live events does not block historical ones', async () => {
     let n = 100;
     bench.setFailpoint((name) => {
       if (name === 'before_insert' && n < 130) void bench.append('live', { batch: [plain(n++)] });
@@ -114,7 +114,7 @@ describe('from the log to the store', () => {
     expect(bench.recording.rows).toHaveLength(34);
   });
 
-  it('a bad event becomes a dead letter with its bytes; its neighbours are stored', async () => {
+  it('an invalid event becomes a dead letter with its bytes, and its neighbours are stored', async () => {
     const body = `{"batch":[${JSON.stringify(plain(1))}, {"event":"x" , "properties":{}} , 7, ${JSON.stringify(plain(2))}]}`;
     await bench.append('live', body);
     await bench.drain();
@@ -132,7 +132,7 @@ describe('from the log to the store', () => {
     ]);
   });
 
-  it('a damaged record is set aside whole and the rest goes on', async () => {
+  it('a damaged record becomes one dead letter, and the others are stored', async () => {
     const seq = await bench.append('live', { batch: [plain(1)] });
     await bench.append('live', { batch: [plain(2)] });
     bench.log.damage('live', seq, 'checksum');
@@ -141,7 +141,7 @@ describe('from the log to the store', () => {
     expect((await bench.deadLetters()).map((row) => [row.project_id, row.reason])).toEqual([[0, 'damaged_log_record']]);
   });
 
-  it('events of a project that is gone are counted and leave nothing behind', async () => {
+  it('events of a deleted project are counted and not stored', async () => {
     await bench.append('live', { batch: [plain(1), plain(2)] }, { projectId: 4711, events: 2 });
     await bench.append('live', { batch: [plain(3), { event: '' }] }, { events: 2 });
     await bench.drain();
@@ -153,7 +153,7 @@ describe('from the log to the store', () => {
       .toMatch(/discarded_events_total\{[^}]*reason="project_not_found",intentional="false"\} 2/);
   });
 
-  it('a store that is away holds everything up and loses nothing', async () => {
+  it('an unavailable store delays all events and loses none', async () => {
     bench.recording.refuseWhile(() => new StoreUnavailableError('down'));
     await bench.append('live', { batch: [plain(1)] });
     const pipeline = bench.start();
@@ -166,7 +166,7 @@ describe('from the log to the store', () => {
     expect(await bench.deadLetters()).toEqual([]);
   });
 
-  it('an event that the store refuses does not block the others for ever', async () => {
+  it('an event that the store refuses does not block the others permanently', async () => {
     bench.recording.refuseWhile((rows) => {
       return rows.some((row) => row.distinctId === 'p7') ? new Error('code 27: cannot parse') : undefined;
     });
@@ -183,7 +183,7 @@ describe('from the log to the store', () => {
     expect((await bench.person('p8'))?.properties).toEqual({ n: 8 });
   });
 
-  it('a range that is too much at once is stored in halves, and costs no event', async () => {
+  it('a range that is too large for the store is stored in halves without losing an event', async () => {
     bench.recording.refuseWhile((rows) => (rows.length > 5 ? new Error('code 241: memory limit exceeded') : undefined));
     for (let n = 0; n < 20; n++) await bench.append('historical', { batch: [plain(n)] });
     await bench.drain();
@@ -200,7 +200,7 @@ describe('from the log to the store', () => {
     ]);
   });
 
-  it('a range ends where it ended before, however often the metadata store goes away in the middle of it', async () => {
+  it('a range keeps its end, however often the metadata store becomes unavailable within it', async () => {
     await using store = await tempMetadata();
     let isThere = true;
     await using own = await createBench({ db: whileThere(store.db, () => isThere), windowEventsMax: 6 });
@@ -220,13 +220,13 @@ describe('from the log to the store', () => {
     );
   });
 
-  it('a single request that is too much at once is stored in parts, once, with its persons', async () => {
+  it('a single request that is too large for the store is stored in parts, once, with its persons', async () => {
     bench.recording.refuseWhile((rows) => (rows.length > 3 ? new Error('code 241: memory limit exceeded') : undefined));
     let isCut = false;
     bench.setFailpoint((name) => {
       if (name !== 'after_insert' || isCut) return;
       isCut = true;
-      throw new Error('cut short');
+      throw new Error('interrupted');
     });
     const batch = Array.from({ length: 20 }, (_, n) => plain(n, { properties: { $set: { n } } }));
     await bench.append('historical', { batch: [...batch, { event: 'no id' }] }, { events: 21 });
@@ -240,7 +240,7 @@ describe('from the log to the store', () => {
     expect((await bench.person('p19'))?.properties).toEqual({ n: 19 });
   });
 
-  it('events of a new log are no repetition of those that an older log put into the same store', async () => {
+  it('events of a new log are not treated as repetitions of those of an older log in the same store', async () => {
     await bench.append('live', { batch: [plain(1)] });
     await bench.drain();
     await using later = await createBench({ recording: bench.recording });
@@ -250,7 +250,7 @@ describe('from the log to the store', () => {
     expect(bench.recording.rows.map(({ distinctId }) => distinctId)).toEqual(['p1', 'p2']);
   });
 
-  it('a store that refuses everything costs no event', async () => {
+  it('a store that refuses everything loses no event', async () => {
     bench.recording.refuseWhile(() => new Error('code 243: no space left'));
     await bench.append('live', { batch: [plain(1), plain(2)] }, { events: 2 });
     bench.start();
@@ -262,7 +262,7 @@ describe('from the log to the store', () => {
     expect(await bench.deadLetters()).toEqual([]);
   });
 
-  it('counts what it takes in, hands on and discards', async () => {
+  it('counts received, stored and discarded events', async () => {
     await bench.append('live', { batch: [plain(1), { event: '' }] });
     await bench.drain();
     await expect

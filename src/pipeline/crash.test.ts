@@ -1,13 +1,13 @@
-/** Exactly once: whatever is cut short at any failpoint, the end state is that of an undisturbed run. */
+/** Exactly once: after an interruption at any failpoint, the end state is that of an uninterrupted run. */
 import { describe, expect, it } from 'vitest';
 import { definePlugin, type TransformEvent } from '../plugins/plugin.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 import type { StoredRow } from '../../test/support/event-store-double.ts';
 
-const dropOdd = definePlugin({
+const dropSome = definePlugin({
   kind: 'transformation',
-  slug: 'drop-odd',
-  name: 'Drop odd',
+  slug: 'drop-some',
+  name: 'Drop some',
   description: 'Drops every third event, fails on every fifth.',
   version: '1',
   fields: [],
@@ -19,7 +19,7 @@ const dropOdd = definePlugin({
   },
 });
 
-/** Five windows per lane: persons, merges, groups, bad events, events without a uuid, equal lines, events that have their rows. */
+/** Five windows per lane: persons, merges, groups, invalid events, events without a uuid, equal lines, events with existing rows. */
 async function fill(bench: Bench): Promise<void> {
   for (let record = 0; record < 10; record++) {
     const batch: unknown[] = Array.from({ length: 4 }, (_, i) => {
@@ -59,7 +59,7 @@ async function endState(bench: Bench) {
     types: await db.selectFrom('group_types').selectAll().execute(),
     warnings: await db.selectFrom('ingestion_warnings').selectAll().orderBy('type').execute(),
     letters: await bench.deadLetters(),
-    // Without the time it took, which no run repeats.
+    // Without the duration, which differs between runs.
     metrics: await db
       .selectFrom('plugin_metrics')
       .select(['config_id', 'hour', 'succeeded', 'failed', 'dropped', 'skipped'])
@@ -73,8 +73,8 @@ async function endState(bench: Bench) {
 type EndState = Awaited<ReturnType<typeof endState>>;
 
 async function run(disturb?: (bench: Bench) => Promise<void>): Promise<EndState> {
-  await using bench = await createBench({ logId: 'the-log', plugins: [dropOdd], windowEventsMax: 7 });
-  await bench.addTransformation('drop-odd');
+  await using bench = await createBench({ logId: 'the-log', plugins: [dropSome], windowEventsMax: 7 });
+  await bench.addTransformation('drop-some');
   await fill(bench);
   await disturb?.(bench);
   await bench.drain();
@@ -88,7 +88,7 @@ const places = ['before_insert', 'after_insert', 'after_metadata_commit', 'after
 const cases = places.flatMap((place) => [1, 2, 7].map((nth) => [place, nth] as const));
 
 describe('exactly once', () => {
-  it('the undisturbed run holds what it should', async () => {
+  it('an uninterrupted run has the expected end state', async () => {
     undisturbed = await run();
     expect(undisturbed.rows.length).toBeGreaterThan(40);
     expect(undisturbed.letters).toHaveLength(20);
@@ -101,25 +101,25 @@ describe('exactly once', () => {
     ]);
   });
 
-  it.each(cases)('a failure at %s, time %i, and the work goes on in place', async (place, nth) => {
+  it.each(cases)('continues in the same process after a failure at %s, time %i', async (place, nth) => {
     let left = nth;
     const state = await run(async (bench) => {
       bench.setFailpoint((name) => {
-        if (name === place && --left === 0) throw new Error('cut short');
+        if (name === place && --left === 0) throw new Error('interrupted');
       });
     });
     expect(left).toBeLessThanOrEqual(0);
     expect(state).toEqual(undisturbed);
   });
 
-  it.each(cases)('a process that ends at %s, time %i, and a new one', async (place, nth) => {
+  it.each(cases)('continues in a new process after the old one ended at %s, time %i', async (place, nth) => {
     let left = nth;
     const state = await run(async (bench) => {
       const first = bench.start();
       bench.setFailpoint((name) => {
         if (name !== place || --left !== 0) return;
         void first.stop();
-        throw new Error('cut short');
+        throw new Error('interrupted');
       });
       await first.done;
       bench.setFailpoint(() => {});
@@ -129,15 +129,15 @@ describe('exactly once', () => {
     expect(state).toEqual(undisturbed);
   });
 
-  it('many failures in a row', async () => {
+  it('survives many failures in a row', async () => {
     let calls = 0;
     const state = await run(async (bench) => {
       bench.setFailpoint(() => {
         calls += 1;
-        if (calls % 3 !== 0 && calls < 8) throw new Error(`cut short ${calls}`);
+        if (calls % 3 !== 0 && calls < 8) throw new Error(`interrupted ${calls}`);
       });
     });
-    // A range under suspicion is also tried in parts; what these leave twice, reading leaves out.
+    // A suspect range is also tried in parts; reads ignore the rows that these insert twice.
     expect({ ...state, rows: [] }).toEqual({ ...undisturbed, rows: [] });
   });
 

@@ -13,7 +13,7 @@ function logged() {
   return { logs, take: () => lines.splice(0), pass: (ms: number) => (now += ms) };
 }
 
-it('a server that is away gives one line for all slots, one a minute, and one when the last slot recovers', () => {
+it('an unavailable server is logged once for all slots, then once a minute, and once when the last slot recovers', () => {
   const { logs, take, pass } = logged();
   const slots = [0, 1, 2].map((slot) => logs.of(slot));
   const away = new Error('away');
@@ -33,7 +33,7 @@ it('a server that is away gives one line for all slots, one a minute, and one wh
   expect(take()).toEqual([['info', 'pipeline recovered', { slot: 1, seconds: 60, tries: 9 }]]);
 });
 
-it('another failure of the same slot is logged at once, and is no recovery', () => {
+it('another failure of the same slot is logged immediately and is not a recovery', () => {
   const { logs, take } = logged();
   const slot = logs.of(5);
   slot.failed(new Error('away'));

@@ -1,4 +1,4 @@
-/** Installed plugins in the pipeline, with a sandbox of the test's own: when they run, what is counted, what is kept. */
+/** Installed plugins in the pipeline, with a fake sandbox: when they run, what is counted, what is stored. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -29,11 +29,11 @@ const installed = definePlugin({
   },
 });
 
-/** What the sandbox of a test does; opened counts. */
+/** Behaviour of the fake sandbox, and counts of its instances. */
 const play = {
   opened: 0,
   closed: 0,
-  /** Before the plugin's own code. */
+  /** Runs before the plugin's code. */
   load: async (): Promise<void> => {},
   open: async (_spec: InstanceSpec): Promise<void> => {},
   process: async (_events: readonly SandboxEvent[]): Promise<EventOutcome[]> => [],
@@ -116,12 +116,12 @@ const errorOf = async () =>
 const stored = () => bench.recording.rows.map(({ properties }) => JSON.parse(properties) as Record<string, unknown>);
 
 describe('an installed plugin in the pipeline', () => {
-  it('sees every event, also when its code could not be read from the store at first', async () => {
+  it('sees every event, even if its code could not be read from the store at first', async () => {
     const load = loadProgram;
     let failures = 0;
     loadProgram = async (id) => {
       failures += 1;
-      if (failures <= 3) throw new Error('the database is away');
+      if (failures <= 3) throw new Error('the database is unavailable');
       return await load(id);
     };
     await send(3);
@@ -130,7 +130,7 @@ describe('an installed plugin in the pipeline', () => {
     expect(await errorOf()).toBe('');
   });
 
-  it('runs on all events of a window together, and its text is what is stored', async () => {
+  it('runs on all events of a window together, and the text that it returns is stored', async () => {
     const sizes: number[] = [];
     play.process = async (events) => {
       sizes.push(events.length);
@@ -144,7 +144,7 @@ describe('an installed plugin in the pipeline', () => {
     expect(await counts()).toEqual({ succeeded: 30, failed: 0, dropped: 0, skipped: 0 });
   });
 
-  it('is opened once for all windows, anew for a new version, and closed when disabled', async () => {
+  it('is opened once for all windows and again for a new version, and closed when disabled', async () => {
     await send(1);
     await send(1);
     expect([play.opened, play.closed]).toEqual([1, 0]);
@@ -157,7 +157,7 @@ describe('an installed plugin in the pipeline', () => {
     expect(stored().map((each) => each['tagged'])).toEqual([true, true, true, undefined]);
   });
 
-  it('that is long in setting up holds events for a while, then they pass as skipped, until it is ready', async () => {
+  it('delays events for a limited time during its setup; after that they pass as skipped until it is ready', async () => {
     const ready = Promise.withResolvers<void>();
     play.open = () => ready.promise;
     await send(3);
@@ -168,24 +168,24 @@ describe('an installed plugin in the pipeline', () => {
     expect(stored().at(-1)).toMatchObject({ tagged: true });
   });
 
-  it('that waits for the process of the plugins to start holds events for as long as that takes', async () => {
+  it('delays events for as long as the plugin process takes to start', async () => {
     play.load = () => sleep(3 * readyMs);
     await send(3);
     expect(stored().map((each) => each['tagged'])).toEqual([true, true, true]);
   });
 
-  it('that is set up while the service stands still is waited for', async () => {
+  it('is waited for if the service is suspended during its setup', async () => {
     play.open = async () => {
       await sleep(readyMs / 3);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * readyMs);
-      // What came meanwhile is read after the timers that are due.
+      // Messages that arrived in the meantime are read after the timers that are due.
       await readFile(import.meta.filename);
     };
     await send(3);
     expect(stored().map((each) => each['tagged'])).toEqual([true, true, true]);
   });
 
-  it('that is long in setting up does not hold up a pipeline that is told to stop', async () => {
+  it('does not delay the stop of the pipeline during a long setup', async () => {
     play.open = () => new Promise(() => undefined);
     await bench.append('live', { batch: [{ event: 'seen', distinct_id: 'p' }] });
     const pipeline = bench.start();
@@ -194,7 +194,7 @@ describe('an installed plugin in the pipeline', () => {
     expect(stored()).toEqual([]);
   });
 
-  it('whose setup fails says why, stays enabled, and lets events pass as skipped', async () => {
+  it('stays enabled after a failed setup, with the reason, and events pass as skipped', async () => {
     play.open = async () => {
       throw new SandboxError('setup', 'no such key', { method: 'setupPlugin' });
     };
@@ -210,13 +210,13 @@ describe('an installed plugin in the pipeline', () => {
     expect(await errorOf()).toBe('');
   });
 
-  it('recordings of sessions pass it as skipped', async () => {
+  it('counts session recordings as skipped and does not get them', async () => {
     await send(1, { event: '$snapshot' });
     expect(stored()).toEqual([{}]);
     expect(await counts()).toMatchObject({ succeeded: 0, skipped: 1 });
   });
 
-  it('a failure is kept with the event it met, once per kind', async () => {
+  it('records a failure with its event, once per kind', async () => {
     const error = new SandboxError('thrown', 'no amount', {
       method: 'processEvent',
       errorName: 'TypeError',
@@ -230,7 +230,7 @@ describe('an installed plugin in the pipeline', () => {
     expect(await counts()).toMatchObject({ failed: 4 });
   });
 
-  it('that hangs is suspended: its error reports that, and is cleared when it recovers', async () => {
+  it('is suspended when it hangs: its error reports that, and is cleared when it recovers', async () => {
     const error = new SandboxError('time', 'took longer than 250 ms', { method: 'processEvent' });
     play.process = async (events) => events.map(() => ({ kind: 'failed', error }));
     await send(3);
@@ -241,7 +241,7 @@ describe('an installed plugin in the pipeline', () => {
     expect(activities).toEqual([{ activity: 'failed', is_system: 1 }]);
   });
 
-  it('processed events are delivered to plugins that look on, in the transaction that stores them', async () => {
+  it('processed events are delivered to observing plugins in the transaction that stores them', async () => {
     await bench.db
       .updateTable('plugins')
       .set({ capabilities: JSON.stringify({ methods: ['processEvent', 'onEvent'], scheduled_tasks: [], jobs: [] }) })

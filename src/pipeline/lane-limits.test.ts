@@ -7,8 +7,8 @@ function besideLive(eventsMax: number): LaneLimits {
   return limits;
 }
 
-describe('how much history is taken at once', () => {
-  it('beside live events as much as half a second allows, never so little that inserts get inefficient', () => {
+describe('the size of historical windows', () => {
+  it('beside live events: as much as half a second allows, but enough for efficient inserts', () => {
     const limits = besideLive(100_000);
     expect(limits.of('historical').events).toBe(50_000);
     limits.record('historical', 50_000, 900);
@@ -19,7 +19,7 @@ describe('how much history is taken at once', () => {
     expect(limits.of('historical').events).toBe(100_000);
   });
 
-  it('everything while nobody sends live events, and little again as soon as somebody does', () => {
+  it('without live events: the maximum, and small again as soon as a live event arrives', () => {
     let now = 0;
     const limits = createLaneLimits(100_000, () => now);
     limits.record('historical', 100_000, 1500);
@@ -30,7 +30,7 @@ describe('how much history is taken at once', () => {
     expect(limits.of('historical').events).toBe(100_000);
   });
 
-  it('small windows say nothing, unless they are slow; live ones are not bounded', () => {
+  it('small windows do not change the size unless they are slow, and live windows are not limited', () => {
     const limits = besideLive(100_000);
     limits.record('historical', 10, 1);
     expect(limits.of('historical').events).toBe(50_000);
@@ -40,7 +40,7 @@ describe('how much history is taken at once', () => {
     expect(limits.of('live').events).toBe(100_000);
   });
 
-  it('with transformations that have to be waited for: full windows while nobody sends live events, short ones beside them', () => {
+  it('with asynchronous transformations: full windows without live events, short ones beside them', () => {
     let now = 0;
     const limits = createLaneLimits(100_000, () => now);
     expect([limits.waitedMsMax('live'), limits.waitedMsMax('historical')]).toEqual([800, 5000]);

@@ -64,7 +64,7 @@ const seen = () => published.flatMap((each) => each.seen).map(({ json }) => JSON
 const ends = () => seen().map(({ stage, event, reason }) => [stage, event, reason]);
 
 describe('what readers of the live stream see of the pipeline', () => {
-  it('nothing is kept or told while nobody watches the project', async () => {
+  it('nothing is collected or published while no reader watches the project', async () => {
     watch({ projectId: 999 });
     await bench.addTransformation('drop');
     await send({}, { event: 'drop me' });
@@ -86,7 +86,7 @@ describe('what readers of the live stream see of the pipeline', () => {
     expect(seen().find(({ stage }) => stage === 'dropped')).toMatchObject({ detail: `dropped by drop (${id})` });
   });
 
-  it('events that nobody looks into are shown as they are stored, every digit of their numbers too', async () => {
+  it('events that are copied as bytes are shown as they are stored, with every digit of their numbers', async () => {
     watch();
     const text = '{"event":"seen","distinct_id":"p","uuid":"UUID","properties":{"n":12345678901234567890,\n"o":1}}';
     await bench.append('live', `{"batch":[${text.replace('UUID', uuid(1))}]}`);
@@ -104,21 +104,21 @@ describe('what readers of the live stream see of the pipeline', () => {
     });
   });
 
-  it('nothing is told before the window is stored, and a window that is computed again is told once', async () => {
+  it('nothing is published before the window is stored, and a window that is computed again is published once', async () => {
     watch();
     let failures = 0;
     bench.setFailpoint((name) => {
       if (name !== 'before_insert' || failures > 0) return;
       failures += 1;
       expect(published).toEqual([]);
-      throw new Error('the store is away');
+      throw new Error('the store is unavailable');
     });
     await send({});
     expect(failures).toBe(1);
     expect(ends()).toEqual([['stored', 'seen', null]]);
   });
 
-  it('shows the way through the transformations, and the result is the same as without readers', async () => {
+  it('shows the path through the transformations, and the result is the same as without readers', async () => {
     const sign = await bench.addTransformation('sign', { key: 's3cret' });
     await bench.addTransformation('fail', { key: 's3cret' });
     await bench.addTransformation('unsign');
@@ -137,7 +137,7 @@ describe('what readers of the live stream see of the pipeline', () => {
     expect(seen().find(({ stage }) => stage === 'stored')?.steps).toHaveLength(3);
   });
 
-  it('secrets of plugins leak neither through a step that somebody else takes back nor through an error', async () => {
+  it('plugin secrets appear neither in the result of a step nor in an error', async () => {
     watch({ steps: true });
     await bench.addTransformation('sign', { key: 's3"cret' });
     await bench.addTransformation('fail', { key: 's3"cret' });
@@ -149,7 +149,7 @@ describe('what readers of the live stream see of the pipeline', () => {
     expect(step?.after?.properties?.['signed']).toBe(`with ${secretMask}`);
   });
 
-  it('a drop shows the way to it', async () => {
+  it('a dropped event shows the path up to the drop', async () => {
     watch({ steps: true, stages: ['dropped'] });
     await bench.addTransformation('sign', { key: 'k' });
     await bench.addTransformation('drop');
@@ -158,7 +158,7 @@ describe('what readers of the live stream see of the pipeline', () => {
     expect(seen().map(({ steps }) => steps?.map(({ outcome }) => outcome))).toEqual([['succeeded', 'dropped']]);
   });
 
-  it('what is too much for a reader is counted, to the last event', async () => {
+  it('events beyond the limit of a reader are counted exactly', async () => {
     watch({ perSecond: 5, stages: ['stored'] });
     await send(...Array.from({ length: 500 }, (_, at) => ({ uuid: uuid(at) })));
     const skipped = published.flatMap((each) => each.skipped).reduce((sum, { count }) => sum + count, 0);

@@ -16,7 +16,7 @@ function event(name: string, distinctId: unknown, properties: object = {}, time 
   return { event: name, distinct_id: distinctId, uuid: uuid(++made), timestamp: time, properties };
 }
 
-/** Each event in a request of its own. */
+/** Appends each event in a separate request. */
 async function send(...events: object[]): Promise<void> {
   for (const each of events) await bench.append('live', { batch: [each] });
   await bench.drain();
@@ -42,14 +42,14 @@ describe('merging', () => {
     });
   });
 
-  it('a known anonymous person gets the name, its properties stay', async () => {
+  it('a known anonymous person gets the user id and keeps its properties', async () => {
     await send(event('seen', 'device', { $set: { a: 1 } }), identify('user', 'device', { $set: { b: 2 } }));
     const person = await bench.person('user');
     expect(person).toMatchObject({ distinct_ids: ['device', 'user'], is_identified: true, properties: { a: 1, b: 2 } });
     expect((await bench.person('device'))?.uuid).toBe(person?.uuid);
   });
 
-  it('two known persons: the later value stands by property, the older created_at stands, all ids move', async () => {
+  it('merging two known persons keeps the latest value of each property, the earlier created_at and all ids', async () => {
     await send(
       event('seen', 'device', { $set: { a: 'device', both: 'device' } }, '2026-01-01T00:00:00Z'),
       event('seen', 'user', { $set: { both: 'user' } }, '2026-02-01T00:00:00Z'),
@@ -73,7 +73,7 @@ describe('merging', () => {
     expect((await bench.person('anon2'))?.distinct_ids).toEqual(['anon1', 'anon2', 'one', 'two']);
   });
 
-  const nobodies = [
+  const invalidIds = [
     ...placeholderIds,
     placeholderUuid,
     placeholderUuid.replaceAll('-', ''),
@@ -84,7 +84,7 @@ describe('merging', () => {
     true,
   ];
 
-  it('a refused $identify marks its user as identified, so that a third one at the device does not take it over', async () => {
+  it('a refused $identify marks its user as identified, so that a third user of the device does not take it over', async () => {
     await send(
       identify('one', 'device'),
       event('seen', 'two'),
@@ -100,7 +100,7 @@ describe('merging', () => {
 
   const imported = { $import_run_id: 'run' };
 
-  it('a device of an import stays with its first user, and later users stay persons of their own', async () => {
+  it('a device of an import stays with its first user, and later users stay separate persons', async () => {
     await sendHistory(
       event('seen', 'kiosk', { $set: { a: 1 }, ...imported }, '2024-01-01T00:00:00Z'),
       event('$identify', 'u1', { $anon_distinct_id: 'kiosk', ...imported }, '2024-01-02T00:00:00Z'),
@@ -122,7 +122,7 @@ describe('merging', () => {
     expect(await bench.person('u2')).toMatchObject({ distinct_ids: ['u2'], is_identified: true });
   });
 
-  it('users of one device are one person by the policy merge, and live', async () => {
+  it('users of one device are one person with the policy merge, and for live events', async () => {
     const merge = { ...imported, $import_identity: 'merge' };
     for (const [device, marks] of [
       ['tablet', merge],
@@ -134,7 +134,7 @@ describe('merging', () => {
     }
   });
 
-  it('ids that the source itself has joined are one person, in whatever order it says so, and known users too', async () => {
+  it('ids that the source itself has joined are one person in any order of events, including known users', async () => {
     const joined = { ...imported, $import_identity: 'joined' };
     const join = (id: string, other: string) => event('$identify', id, { $anon_distinct_id: other, ...joined });
     await sendHistory(join('user', 'first'), join('second', 'before'), join('user', 'second'));
@@ -142,7 +142,7 @@ describe('merging', () => {
     expect(await warningTypes()).toEqual([]);
   });
 
-  it.each(nobodies)('nobody is identified, linked or merged by the id %j, and every event is stored', async (id) => {
+  it.each(invalidIds)('the id %j does not identify, link or merge persons, and every event is stored', async (id) => {
     await send(
       event('$identify', 'alice', { $anon_distinct_id: id }),
       event('$create_alias', 'bob', { alias: id }),
@@ -156,7 +156,7 @@ describe('merging', () => {
     expect(bench.recording.rows).toHaveLength(4);
   });
 
-  it('a person has at most 2,500 ids: a merge beyond is refused with a warning, from either side, and its event is stored', async () => {
+  it('a person has at most 2,500 ids: a merge beyond that is refused with a warning, from either side, and its event is stored', async () => {
     const devices = Array.from({ length: 3000 }, (_, at) => `device ${at}`);
     await bench.append('live', { batch: devices.slice(0, 2000).map((device) => identify('user', device)) });
     await bench.drain();
@@ -227,7 +227,7 @@ describe('history that arrives late', () => {
     }
   });
 
-  it('persons and their properties are the same in whatever order events, live or imported, and the $identify arrive', async () => {
+  it('persons and their properties do not depend on the order in which live and imported events and the $identify arrive', async () => {
     const key = fc.constantFrom('a', 'b');
     const values = fc.dictionary(key, fc.oneof(fc.nat(3), fc.constant(null)), { maxKeys: 2 });
     const said = fc.record({
@@ -289,8 +289,8 @@ function permutations(items: number[]): number[][] {
   );
 }
 
-describe('what makes and changes a person', () => {
-  it('$set beside the properties wins over $set among them, and is stored among them', async () => {
+describe('what creates and changes a person', () => {
+  it('a top-level $set wins over $set in the properties, and is stored there', async () => {
     await send({ ...event('seen', 'p', { $set: { a: 1, b: 1 } }), $set: { b: 2 }, $set_once: { c: 3 } });
     expect((await bench.person('p'))?.properties).toEqual({ a: 1, b: 2, c: 3 });
     expect(JSON.parse(bench.recording.rows[0]?.properties ?? '')).toEqual({
@@ -299,7 +299,7 @@ describe('what makes and changes a person', () => {
     });
   });
 
-  it('$process_person_profile false: nobody is made, the sets go, the flag stays', async () => {
+  it('$process_person_profile false: no person is created, $set is removed and the flag stays', async () => {
     await send(event('seen', 'p', { $process_person_profile: false, $set: { a: 1 }, $unset: ['b'], x: 1 }));
     expect(await bench.person('p')).toBeUndefined();
     expect(bench.recording.rows[0]?.properties).toBe('{"$process_person_profile":false,"x":1}');
@@ -316,14 +316,14 @@ describe('what makes and changes a person', () => {
     },
   );
 
-  it.each([[true], ['false'], [0], [null]])('%j counts as on, and is not stored', async (flag) => {
+  it.each([[true], ['false'], [0], [null]])('the flag %j counts as true and is not stored', async (flag) => {
     await send(event('seen', 'p', { $process_person_profile: flag, x: 1 }));
     expect(await bench.person('p')).toBeDefined();
     expect(bench.recording.rows[0]?.properties).toBe('{"x":1}');
     expect(await warningTypes()).toEqual(flag === true ? [] : ['invalid_process_person_profile 1']);
   });
 
-  it.each(['$exception'])('%s says nothing about the person', async (name) => {
+  it.each(['$exception'])('%s does not change the person', async (name) => {
     await send(event('seen', 'p', { $set: { a: 1 } }), event(name, 'p', { $set: { a: 2 } }));
     expect((await bench.person('p'))?.properties).toEqual({ a: 1 });
   });
@@ -332,7 +332,7 @@ describe('what makes and changes a person', () => {
     ['$performance_event', 'performance_event_dropped'],
     ['$$heatmap', 'heatmap_dropped'],
     ['$$client_ingestion_warning', 'client_ingestion_warning'],
-  ])('%s is no event: it is counted as a warning, and neither stored nor said of a person', async (name, type) => {
+  ])('%s is not an event: it is counted as a warning, is not stored and changes no person', async (name, type) => {
     await send(event(name, 'p', { $set: { a: 2 } }), event('seen', 'q'));
     expect(bench.recording.rows.map((row) => row.event)).toEqual(['seen']);
     expect(await bench.person('p')).toBeUndefined();
@@ -349,7 +349,7 @@ describe('what makes and changes a person', () => {
     ['properties', '"properties":[]'],
     ['$set and $set_once', '"$set":[],"$set_once":[ ],"properties":{"a":1}'],
     ['maps among the properties', '"properties":{"$set":[],"$set_once":[],"$unset":[],"$groups":[]}'],
-  ])('an empty list for %s is an empty map, as PHP writes it', async (_name, members) => {
+  ])('an empty list for %s counts as an empty map, as PHP sends it', async (_name, members) => {
     await bench.append('live', `{"batch":[{"event":"seen","distinct_id":"p","uuid":"${uuid(++made)}",${members}}]}`);
     await bench.drain();
     expect(bench.recording.rows.map((row) => row.event)).toEqual(['seen']);
@@ -357,25 +357,28 @@ describe('what makes and changes a person', () => {
     expect(await warningTypes()).toEqual([]);
   });
 
-  it('an empty list for $group_set is an empty map', async () => {
+  it('an empty list for $group_set counts as an empty map', async () => {
     await send(event('$groupidentify', 'p', { $group_type: 'company', $group_key: 'acme', $group_set: [] }));
     expect(bench.recording.rows).toHaveLength(1);
     expect(await warningTypes()).toEqual([]);
   });
 
-  it('an id of more than 200 characters is cut, whole characters at a time', async () => {
+  it('an id of more than 200 characters is truncated between characters', async () => {
     await send(event('seen', '😀'.repeat(201)), event('seen', 'é'.repeat(200)));
     expect(bench.recording.rows.map((row) => row.distinctId)).toEqual(['😀'.repeat(200), 'é'.repeat(200)]);
     expect(await warningTypes()).toEqual(['distinct_id_truncated 1']);
     expect(await bench.person('😀'.repeat(200))).toBeDefined();
   });
 
-  it.each(['__proto__', 'constructor', 'toString', 'a\u0000b', '\ud800', '1e3'])('the id %j is an id', async (id) => {
-    const shown = id.replace('\0', '\ufffd').toWellFormed();
-    await send(event('seen', id, { $set: JSON.parse(`{"__proto__":{"x":1}}`) as object }));
-    expect(bench.recording.rows[0]?.distinctId).toBe(shown);
-    expect(JSON.stringify((await bench.person(shown))?.properties)).toBe('{"__proto__":{"x":1}}');
-  });
+  it.each(['__proto__', 'constructor', 'toString', 'a\u0000b', '\ud800', '1e3'])(
+    'the id %j is accepted',
+    async (id) => {
+      const shown = id.replace('\0', '\ufffd').toWellFormed();
+      await send(event('seen', id, { $set: JSON.parse(`{"__proto__":{"x":1}}`) as object }));
+      expect(bench.recording.rows[0]?.distinctId).toBe(shown);
+      expect(JSON.stringify((await bench.person(shown))?.properties)).toBe('{"__proto__":{"x":1}}');
+    },
+  );
 
   it('numbers of any size stay as sent in the event, the person and the group', async () => {
     const big = '12345678901234567890';
@@ -396,7 +399,7 @@ describe('what makes and changes a person', () => {
     expect(JSON.stringify(group?.group_properties)).toBe(`{"n":${big}}`);
   });
 
-  it.each(['$set', '$groups', '$unset'])('a number as %s is not taken for an object', async (key) => {
+  it.each(['$set', '$groups', '$unset'])('a number as %s does not count as an object', async (key) => {
     await bench.append('live', `{"event":"seen","distinct_id":"p","properties":{"${key}":12345678901234567890}}`);
     await bench.drain();
     expect(await bench.deadLetters()).toEqual([]);
@@ -404,12 +407,12 @@ describe('what makes and changes a person', () => {
     expect(await listGroupTypes(bench.db, bench.projectId)).toEqual([]);
   });
 
-  it('numbers, objects and arrays as ids are their JSON text', async () => {
+  it('numbers, objects and arrays as ids become their JSON text', async () => {
     await send(event('seen', 23), event('seen', { a: [1] }), event('seen', [1, 'x']));
     expect(bench.recording.rows.map((row) => row.distinctId)).toEqual(['23', '{"a":[1]}', '[1,"x"]']);
   });
 
-  it('the same requests again change nobody', async () => {
+  it('repeated requests change no person', async () => {
     const events = [
       event('seen', 'device', { $set: { a: 1 } }),
       identify('user', 'device', { $set: { b: 2 } }),
@@ -445,13 +448,13 @@ describe('groups', () => {
     });
   });
 
-  it('$set on a group event does not reach the person, nor the stored event', async () => {
+  it('$set of a group event does not change the person and is not stored with the event', async () => {
     await send(event('$groupidentify', 'p', { $group_type: 'company', $group_key: 'acme', $set: { a: 1 } }));
     expect((await bench.person('p'))?.properties).toEqual({});
     expect(bench.recording.rows[0]?.properties).not.toContain('$set');
   });
 
-  it('a project has five types, in order of appearance; more are not kept', async () => {
+  it('a project has at most five group types, in order of appearance', async () => {
     for (const type of ['a', '__proto__', 'c', 'constructor', 'e', 'f']) {
       await send(event('seen', 'p', { $groups: JSON.parse(`{${JSON.stringify(type)}:"k"}`) as object }));
     }
@@ -474,12 +477,12 @@ describe('groups', () => {
     ]);
   });
 
-  it.each([[null], [undefined], [{}]])('$group_set %j makes a group without properties', async (set) => {
+  it.each([[null], [undefined], [{}]])('$group_set %j creates a group without properties', async (set) => {
     await send(groupEvent('$groupidentify', 'company', 7, set));
     expect((await findGroup(bench.db, bench.projectId, 0, '7'))?.group_properties).toEqual({});
   });
 
-  it('a key of more than 400 characters is not kept, the event is', async () => {
+  it('a group key of more than 400 characters is not stored, but the event is', async () => {
     await send(groupEvent('$groupidentify', 'company', 'k'.repeat(401), { a: 1 }));
     expect(await warningTypes()).toEqual(['group_key_too_long 1']);
     expect(await bench.db.selectFrom('groups').selectAll().execute()).toEqual([]);

@@ -1,4 +1,4 @@
-/** What transformations keep, when windows fail and are processed again. */
+/** The storage of transformations when windows fail and are processed again. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lane } from '../log/eventlog.ts';
 import { definePlugin } from '../plugins/plugin.ts';
@@ -63,9 +63,9 @@ describe('a counter of a transformation', () => {
     },
   );
 
-  it('sees every event, also when the store is away while it is asked', async () => {
+  it('sees every event, even if the store is unavailable during a read', async () => {
     let asked = 0;
-    // Of a key that is in no window's memory it is asked once a window.
+    // A key that is not in memory is read once per window.
     isStoreThere = () => (asked += 1) % 3 === 0;
     for (let record = 0; record < 10; record++) {
       await append(3);
@@ -76,7 +76,7 @@ describe('a counter of a transformation', () => {
     expect(asked).toBeGreaterThan(10);
   });
 
-  it('goes on where it was after a new start', async () => {
+  it('continues with its value after a restart', async () => {
     await append(3);
     await bench.drain();
     await bench.stop();
@@ -85,9 +85,9 @@ describe('a counter of a transformation', () => {
     expect(numbers()).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('is exact when a range of history was begun, and live events wait at the new start', async () => {
+  it('is exact after a restart with a historical range in progress and waiting live events', async () => {
     bench.setFailpoint((name) => {
-      if (name === 'after_insert') throw new Error('cut short');
+      if (name === 'after_insert') throw new Error('interrupted');
     });
     await append(3, 'historical');
     bench.start();

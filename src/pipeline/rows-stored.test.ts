@@ -1,4 +1,4 @@
-/** Records of events that have their rows already: see RecordHeader. */
+/** Records of events with existing rows: see RecordHeader. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Tap } from './live/tap.ts';
@@ -47,7 +47,7 @@ async function send(events: readonly object[], rowsStored: RowsStored | false = 
   await bench.append('historical', body, { events: events.length, ...(rowsStored && { rowsStored }) });
 }
 
-/** A bit of everything that persons and groups learn from. */
+/** One event of each kind that changes persons and groups. */
 const facts = () => [
   event('seen', 'device', { $set: { id: 12345, long: 1 }, ...run }),
   event('$identify', 'ann', { $anon_distinct_id: 'device', $set_once: { from: 'mail' }, ...run }),
@@ -70,8 +70,8 @@ async function profiles() {
   };
 }
 
-describe('events that have their rows already', () => {
-  it('change persons and groups as others do, with the same warnings and dead letters, and get no row', async () => {
+describe('events with existing rows', () => {
+  it('change persons and groups like other events, with the same warnings and dead letters, and get no row', async () => {
     await send(facts(), false);
     await bench.drain();
     const expected = await profiles();
@@ -91,7 +91,7 @@ describe('events that have their rows already', () => {
   });
 
   it.each(['persons', 'groups'] as const)(
-    '%s first: once for each of both, they do the same, each once',
+    '%s first: sent once for persons and once for groups, they have the same effect',
     async (first) => {
       await send(facts());
       await bench.drain();
@@ -118,7 +118,7 @@ describe('events that have their rows already', () => {
     },
   );
 
-  it('what is wrong with one that comes for both is reported once', async () => {
+  it('a fault of an event that is sent for both is reported once', async () => {
     const types = Array.from({ length: 6 }, (_, n) => `type ${n}`);
     const long = { $group_type: 'type 0', $group_key: 'k'.repeat(500), $group_set: {} };
     const events = [
@@ -135,7 +135,7 @@ describe('events that have their rows already', () => {
     ]);
   });
 
-  it('do not meet transformations, readers of the live stream or plugins that are told of events, and keep every digit', async () => {
+  it('bypass transformations, the live stream and observing plugins, and keep every digit', async () => {
     const id = await bench.addTransformation('spoil');
     const capabilities = JSON.stringify({ methods: ['onEvent'], scheduled_tasks: [], jobs: [] });
     await bench.db.updateTable('plugins').set({ capabilities }).execute();
@@ -154,7 +154,7 @@ describe('events that have their rows already', () => {
     tap.watch([]);
   });
 
-  it('stand beside others in a window, whose rows are stored', async () => {
+  it('can be in a window with others, whose rows are stored', async () => {
     await send([event('seen', 'ann', { $set: { plan: 'old' } })]);
     await send([event('seen', 'ann', { $set: { plan: 'new' } }), event('seen', 'bob')], false);
     await send([event('$identify', 'ann', { $anon_distinct_id: 'bob' })]);
@@ -166,7 +166,7 @@ describe('events that have their rows already', () => {
   });
 
   it.each([true, 'persons'] as const)(
-    'one that cannot be stored becomes a dead letter, costs no other, and gets no row when it is replayed: %s',
+    'one that cannot be stored becomes a dead letter, affects no other, and gets no row when it is replayed: %s',
     async (rowsStored) => {
       await sql`create trigger poison before insert on person_distinct_ids when new.distinct_id = 'p7'
       begin select raise(abort, 'poison'); end`.execute(bench.db);

@@ -31,7 +31,7 @@ describe.each(['live', 'historical'] as const)('an event that is sent again, %s'
     await bench.drain();
   };
 
-  it('with other properties, or another time of the day, is reported with its uuid', async () => {
+  it('with other properties, or another time of day, is reported with its uuid', async () => {
     await send(
       order,
       { ...order, properties: { v: 2 } },
@@ -45,7 +45,7 @@ describe.each(['live', 'historical'] as const)('an event that is sent again, %s'
     });
   });
 
-  it('unchanged, with another name, id or day, or without a uuid of its own is not', async () => {
+  it('unchanged, with another name, id or day, or without a uuid is not reported', async () => {
     const { uuid: _uuid, ...nameless } = order;
     await send(
       order,
@@ -60,7 +60,7 @@ describe.each(['live', 'historical'] as const)('an event that is sent again, %s'
   });
 });
 
-it('events of an import are not: their check and verify compare them', async () => {
+it('events of an import that are sent again are not reported: check and verify compare them', async () => {
   for (const run of ['one', 'two']) {
     await bench.append('historical', { batch: [{ ...order, properties: { v: 1, $import_run_id: run } }] });
   }
@@ -68,7 +68,7 @@ it('events of an import are not: their check and verify compare them', async () 
   expect(await warningsOf('sent_again_with_other_content')).toBeUndefined();
 });
 
-describe('a clock that is off', () => {
+describe('clock skew', () => {
   const send = async (sentAt: number, event: object): Promise<void> => {
     await bench.append('live', { batch: [event] }, { sentAt });
     await bench.drain();
@@ -78,13 +78,13 @@ describe('a clock that is off', () => {
   it.each([
     ['as bytes', order],
     ['as an object', { ...order, properties: { $set: { a: 1 } } }],
-  ])('by more than 30 s is reported with each event that was corrected, %s', async (_how, event) => {
+  ])('of more than 30 s is reported with each corrected event, %s', async (_how, event) => {
     await send(receivedAt - 31_000, event);
     expect(await warningsOf('clock_skew_corrected')).toEqual({ count: 1, samples: [details] });
     expect(bench.recording.rows[0]?.micros).toBe(Date.UTC(2026, 10, 20, 11, 0, 31) * 1000);
   });
 
-  it('by up to 30 s is not, nor is an event that was not corrected', async () => {
+  it('of up to 30 s is not reported, nor is an event that was not corrected', async () => {
     await send(receivedAt - 30_000, order);
     await send(receivedAt - 31_000, { ...order, properties: { $ignore_sent_at: true } });
     await send(receivedAt - 31_000, { ...order, offset: 5 });

@@ -1,4 +1,4 @@
-/** The fast path and the other one give the same row: the fast one may only take what the other leaves as it is. */
+/** Both paths produce the same row: the fast path may only accept events that the other one does not change. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scanLimits } from '../wire/batch/limits.ts';
@@ -39,7 +39,7 @@ function open(event: string, { lane, sentAt, ip }: Sender): OpenRecord {
 
 const writer = new EventRowWriter();
 
-/** The row of each path; the fast one undefined when it declines. */
+/** Returns the row of each path; that of the fast path is undefined if it does not accept the event. */
 function rowsOf(event: string, sender: Sender) {
   const { context, scan, splicer } = open(event, sender);
   if (!validateEvent(scan, 0, sender.lane, receivedAt).ok) return undefined;
@@ -120,12 +120,12 @@ const time = fc.oneof(
     .date({ min: new Date('1900-01-01'), max: new Date(receivedAt), noInvalidDate: true })
     .map((date) => JSON.stringify(date)),
 );
-/** Mostly the plain value, so that enough events are plain altogether. */
-const member = (name: string, plain: string, odd: fc.Arbitrary<string>) =>
+/** Mostly the plain value, so that enough events are entirely plain. */
+const member = (name: string, plain: string, unusual: fc.Arbitrary<string>) =>
   fc
     .oneof(
       { weight: 5, arbitrary: fc.constant<string | null>(plain) },
-      { weight: 2, arbitrary: odd },
+      { weight: 2, arbitrary: unusual },
       fc.constant(null),
     )
     .map((each) => (each === null ? null : `"${name}":${each}`));
@@ -150,8 +150,8 @@ const sender = fc.record(
   { requiredKeys: ['lane'] },
 );
 
-describe('two speeds, one result', () => {
-  it('whatever the fast path takes, the other path would store the same', () => {
+describe('the fast path', () => {
+  it('the fast path stores the same row as the other path, whatever it accepts', () => {
     let taken = 0;
     fc.assert(
       fc.property(event, sender, (json, from) => {
@@ -173,10 +173,10 @@ describe('two speeds, one result', () => {
   it.each([
     ['a plain event', {}],
     ['an automatic one', { event: '$autocapture' }],
-    ['a capital uuid', { uuid: 'ABCDEF00-0000-7000-8000-000000000001' }],
+    ['an upper-case uuid', { uuid: 'ABCDEF00-0000-7000-8000-000000000001' }],
     ['text beyond ASCII', { event: 'größe', distinct_id: 'Jürgen 😀', properties: { 名: '😀' } }],
     ['names of built-ins', { distinct_id: '__proto__', properties: JSON.parse('{"__proto__":{"x":1}}') as object }],
-  ])('the fast path takes %s', (_name, more) => {
+  ])('the fast path accepts %s', (_name, more) => {
     const plain = {
       event: 'seen',
       distinct_id: 'p',

@@ -10,7 +10,7 @@ import { writeWindow } from './store-window.ts';
 describeOnPostgres('deleting a project while a window is written, on PostgreSQL', ({ db }) => {
   beforeAll(() => migrate(db, 'postgres'));
 
-  it('a deletion waits for the window that is being written, and takes its rows along', async () => {
+  it('a deletion waits for the window that is being written, and deletes its rows too', async () => {
     const organization = await createOrganization(db, { name: 'Own' }, 0);
     const project = await createProject(db, { organizationId: organization.id, name: 'doomed' }, 0);
     const order: string[] = [];

@@ -1,4 +1,4 @@
-/** A project that is deleted while its events are on their way, on both engines of the metadata store. */
+/** A project that is deleted while its events are being processed, on both engines of the metadata store. */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Metadata } from '../stores/metadata/database.ts';
@@ -22,7 +22,7 @@ const dropSome = definePlugin({
   },
 });
 
-/** Something for every table that a window writes. */
+/** Appends events that write to every table of a window. */
 async function fill(bench: Bench, projectId: number): Promise<void> {
   const event = (n: number, name: string, id: string, properties: object = {}) => ({
     event: name,
@@ -58,11 +58,11 @@ describe.each([
   ['SQLite', undefined],
   ['PGlite', async () => kyselyOf(await openPglite())],
 ])('a window of which a project is deleted before it is committed, on %s', (_, open) => {
-  it('leaves nothing of that project behind, and all of the other', async () => {
+  it('leaves no rows of that project and all rows of the other', async () => {
     const db = await open?.();
     const recording = createRecordingStore();
     let deletion: (() => Promise<boolean>) | undefined;
-    // The rows are in, the transaction has not begun.
+    // The rows are inserted, and the transaction has not begun.
     const insertBatch: typeof recording.store.insertBatch = async (rows, token) => {
       await recording.store.insertBatch(rows, token);
       const deleteNow = deletion;

@@ -173,7 +173,7 @@ async function load(profiles: Profiles, notes: readonly ProfileNote[]): Promise<
   await profiles.persons.load();
 }
 
-/** A person that is only seen again decides nothing: its id stays known, and its creation can only move back. */
+/** A touch does not depend on the state of its person: the id stays known, and the creation time can only decrease. */
 function consult(persons: PersonStore, { projectId, distinctId, person }: ProfileDraft): void {
   if (person === null || (person.merge === null && person.changes === noChanges)) return;
   persons.consult(projectId, distinctId);

@@ -85,7 +85,7 @@ const update = async (id: number, changes: object) => {
 };
 
 describe('transformations of a project', () => {
-  it('run in order of position, each labelled', async () => {
+  it('run in order of position and add their labels', async () => {
     const second = await bench.addTransformation('tag', { tag: 'b' });
     const first = await bench.addTransformation('tag', { tag: 'a' });
     await update(second, { position: 5 });
@@ -95,7 +95,7 @@ describe('transformations of a project', () => {
     ]);
   });
 
-  it('changes count from the next window on: settings, enabled, the bin', async () => {
+  it('changes take effect from the next window: settings, enabling and deletion', async () => {
     const id = await bench.addTransformation('tag', { tag: 'a' });
     await send({});
     await update(id, { settings: '{"tag":"b"}' });
@@ -129,7 +129,7 @@ describe('transformations of a project', () => {
     ]);
   });
 
-  it('a failure keeps the event, shows the error once and without secrets, and ends with the next change', async () => {
+  it('a failure keeps the event, and its error is recorded once, without secrets, until the next change', async () => {
     const id = await bench.addTransformation('fail', { key: 's3cret' });
     await send({ properties: { fail: true } }, { properties: { fail: true } });
     await send({ properties: { fail: true } });
@@ -146,7 +146,7 @@ describe('transformations of a project', () => {
     expect(await errorOf(id)).toBe('');
   });
 
-  it('an error is over once events pass again after a restart; one of a job is not, whatever either says', async () => {
+  it('after a restart an error is cleared once events pass, but the error of a job is not', async () => {
     const id = await bench.addTransformation('fail', {});
     const other = await bench.addTransformation('rename', {});
     await send({ properties: { fail: 'onEvent failed' } });
@@ -159,7 +159,7 @@ describe('transformations of a project', () => {
     expect([await errorOf(id), await errorOf(other)]).toEqual(['', 'no route']);
   });
 
-  it('one that cannot be made is left out, says why, and comes back by itself', async () => {
+  it('one that cannot be created is skipped, reports why, and recovers automatically', async () => {
     const missing = await bench.addTransformation('tag', {});
     const wrong = await bench.addTransformation('tag', { tag: 'impossible' });
     await send({});
@@ -174,7 +174,7 @@ describe('transformations of a project', () => {
     expect(await errorOf(missing)).toBe('');
   });
 
-  it('a required file is given once it is there', async () => {
+  it('a required file is passed once it is attached', async () => {
     const id = await bench.addTransformation('filed');
     await send({});
     expect(await errorOf(id)).toBe('missing required setting "map"');
@@ -189,7 +189,7 @@ describe('transformations of a project', () => {
     expect(await errorOf(id)).toBe('');
   });
 
-  it('name, id, uuid and time may change, the project does not; persons follow the result', async () => {
+  it('name, id, uuid and time can change, the project cannot, and persons are those of the result', async () => {
     await bench.addTransformation('rename');
     await send({ uuid: uuid(7) });
     expect(bench.recording.rows).toMatchObject([
@@ -205,7 +205,7 @@ describe('transformations of a project', () => {
     expect((await bench.person('new p'))?.created_at).toBe('2026-11-20T10:00:00.000000Z');
   });
 
-  it('the identity is that of the result: sent again through another renaming, an event is stored beside itself', async () => {
+  it('the identity is that of the result: an event that is sent again with another renaming is stored twice', async () => {
     const event = { uuid: uuid(500), distinct_id: 'a' };
     await send(event);
     await bench.addTransformation('tag', { tag: 'x' });
@@ -220,7 +220,7 @@ describe('transformations of a project', () => {
     ]);
   });
 
-  it('other projects are left alone', async () => {
+  it('other projects are not affected', async () => {
     await bench.addTransformation('drop');
     await bench.db.updateTable('plugin_configs').set({ project_id: bench.projectId }).execute();
     const { organization_id } = await bench.db

@@ -42,7 +42,7 @@ describe('the uuid of an event', () => {
     },
   );
 
-  it('is that one in a dead letter', async () => {
+  it('is the same in a dead letter', async () => {
     await bench.append('historical', {
       batch: [
         { ...event(digits), timestamp: 'never' },

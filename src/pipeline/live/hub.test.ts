@@ -13,7 +13,7 @@ const wanted = {
 } satisfies Omit<Watch, 'id'>;
 
 describe('the readers of the live stream', () => {
-  it('a place is told at once and with every change who watches, until it is gone', () => {
+  it('a source gets the watches immediately and after every change, until it is removed', () => {
     const hub = new LiveHub();
     const told: number[] = [];
     const first = hub.open(wanted);
@@ -26,7 +26,7 @@ describe('the readers of the live stream', () => {
     expect(told).toEqual([1, 2, 1]);
   });
 
-  it('who is too slow loses the newest, with a count; nobody waits for it and others lose nothing', () => {
+  it('a slow reader loses the newest messages, with a count, and does not affect other readers', () => {
     const hub = new LiveHub();
     const slow = hub.open(wanted).reader;
     const quick = hub.open(wanted).reader;
@@ -41,7 +41,7 @@ describe('the readers of the live stream', () => {
     expect([taken, quick.takeSkipped()]).toEqual([1200, undefined]);
   });
 
-  it('what waits for one reader has a limit in bytes, too', () => {
+  it('the buffer of a reader also has a limit in bytes', () => {
     const hub = new LiveHub();
     const { reader } = hub.open(wanted);
     const json = 'x'.repeat(100_000);
@@ -50,7 +50,7 @@ describe('the readers of the live stream', () => {
     expect(reader.takeSkipped()?.slow.received).toBeGreaterThan(50);
   });
 
-  it('counts of a place and of the reader are told apart', () => {
+  it('the counts of a source and of the reader are separate', () => {
     const hub = new LiveHub();
     const { reader } = hub.open(wanted);
     hub.deliver({ seen: [], skipped: [{ watch: 1, stage: 'stored', count: 3 }] });

@@ -15,8 +15,8 @@ function tapOf(...watches: readonly Watch[]) {
   return { tap, wait: (ms: number) => void (now += ms) };
 }
 
-describe('a place at which readers of the live stream look on', () => {
-  it('is watched only where somebody watches', () => {
+describe('a source for readers of the live stream', () => {
+  it('is watched only in projects that a reader watches', () => {
     const { tap } = tapOf(watch());
     expect([tap.isWatched(7), tap.isWatched(8)]).toEqual([true, false]);
     tap.watch([]);
@@ -34,7 +34,7 @@ describe('a place at which readers of the live stream look on', () => {
     expect(tap.take().skipped).toEqual([]);
   });
 
-  it('shows so many a second of each stage, and counts the others', () => {
+  it('shows a limited number of events per stage and second, and counts the others', () => {
     const { tap, wait } = tapOf(watch({ perSecond: 2 }), watch({ id: 2 }));
     const seen = () => tap.readersOf(7, 'stored', 'a', 'p');
     expect([seen(), seen(), seen()]).toEqual([[1, 2], [1, 2], [2]]);
@@ -45,7 +45,7 @@ describe('a place at which readers of the live stream look on', () => {
     expect(seen()).toEqual([1, 2]);
   });
 
-  it('a reader that stays keeps its place in the second when others come and go', () => {
+  it('a reader keeps its quota when others open and close', () => {
     const { tap } = tapOf(watch({ perSecond: 1 }));
     tap.readersOf(7, 'stored', 'a', 'p');
     tap.watch([watch({ perSecond: 1 }), watch({ id: 2 })]);

@@ -5,11 +5,11 @@ import { createTurns, readInTurns, type Turns } from './slot-consumers.ts';
 const limits = { events: 1000, bytes: 10_000_000 };
 const large = 300_000;
 
-function countedTurns(): Turns & { underWay: () => number } {
+function countedTurns(): Turns & { inProgress: () => number } {
   const turns = createTurns(2);
   let count = 0;
   return {
-    underWay: () => count,
+    inProgress: () => count,
     take: async () => {
       const end = await turns.take();
       count += 1;
@@ -32,15 +32,15 @@ async function logWith(...sizes: number[]) {
   return log;
 }
 
-it('small reads wait for nobody', async () => {
+it('small reads do not wait', async () => {
   const turns = countedTurns();
   const readers = [];
   for (let n = 0; n < 5; n++) readers.push(readInTurns((await logWith(10, 10)).reader, turns));
   for (const reader of readers) expect(await reader.read('historical', 0, limits)).toHaveLength(2);
-  expect(turns.underWay()).toBe(0);
+  expect(turns.inProgress()).toBe(0);
 });
 
-it('of many slots with much to read only a few have it in memory; the next one reads when one is stored', async () => {
+it('only a few of many slots with a backlog have large windows in memory; the next one reads when one is stored', async () => {
   const turns = countedTurns();
   const readers = [];
   for (let n = 0; n < 3; n++) readers.push(readInTurns((await logWith(large, large)).reader, turns));
@@ -51,21 +51,21 @@ it('of many slots with much to read only a few have it in memory; the next one r
   expect(await Promise.race([third, soon])).toBe('waits');
   readers[0]?.commit('historical', 2);
   expect(await third).toHaveLength(2);
-  expect(turns.underWay()).toBe(2);
+  expect(turns.inProgress()).toBe(2);
 });
 
-it('a reader that is closed gives its turns back; a range read again needs no other', async () => {
+it('a closed reader ends its turns, and repeating a range needs no second turn', async () => {
   const turns = countedTurns();
   const reader = readInTurns((await logWith(large, large)).reader, turns);
   await reader.read('historical', 0, limits);
   await reader.read('historical', 0, limits);
   await reader.read('historical', 1, limits);
-  expect(turns.underWay()).toBe(2);
+  expect(turns.inProgress()).toBe(2);
   await reader.close();
-  expect(turns.underWay()).toBe(0);
+  expect(turns.inProgress()).toBe(0);
 });
 
-it('what is stored while a reader waits for its turn takes no turn away for good', async () => {
+it('a window that is stored while a reader waits for its turn does not lose a turn permanently', async () => {
   const turns = countedTurns();
   const readers = [];
   for (let n = 0; n < 3; n++) readers.push(readInTurns((await logWith(large, large, large)).reader, turns));
@@ -79,10 +79,10 @@ it('what is stored while a reader waits for its turn takes no turn away for good
   expect(await next).toHaveLength(1);
   own?.commit('historical', 2);
   others[0]?.commit('historical', 1);
-  expect(turns.underWay()).toBe(0);
+  expect(turns.inProgress()).toBe(0);
 });
 
-it('readers that each wait for a second turn go on when what they have read cannot be stored', async () => {
+it('readers that each wait for a second turn continue when their windows cannot be stored', async () => {
   const turns = countedTurns();
   const readers = [];
   for (let n = 0; n < 2; n++) readers.push(readInTurns((await logWith(large, large)).reader, turns));
@@ -91,5 +91,5 @@ it('readers that each wait for a second turn go on when what they have read cann
   const next = readers.map((reader) => reader.read('historical', 1, one));
   for (const reader of readers) reader.release();
   expect((await Promise.all(next)).map((records) => records.length)).toEqual([1, 1]);
-  expect(turns.underWay()).toBe(2);
+  expect(turns.inProgress()).toBe(2);
 });

@@ -20,7 +20,7 @@ export interface SlotConsumersDeps extends SharedDeps {
   readonly slots: number;
   /** Opens the reader of one slot; closed with its consumer. */
   readonly openReader: (slot: number) => Promise<EventLogReader>;
-  /** Publishes sightings to readers of the live stream. Default: there are none. */
+  /** Publishes sightings to readers of the live stream. Default: no readers. */
   readonly publish?: (sightings: Sightings) => void;
 }
 
@@ -100,7 +100,7 @@ export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
 
 interface OpenedReader {
   readonly reader: EventLogReader;
-  /** Lets other consumers read. */
+  /** Ends the turns of the reader, so that other consumers can read. */
   readonly release: () => void;
 }
 

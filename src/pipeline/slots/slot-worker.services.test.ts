@@ -1,4 +1,4 @@
-/** Workers in processes of their own, over a real PostgreSQL: stopped, killed, asked to go, with clocks that are hours apart. */
+/** Workers in separate processes on a real PostgreSQL: suspended, killed and stopped, with clocks that differ by hours. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { sql } from 'kysely';
@@ -43,18 +43,18 @@ describeOnPostgres('workers of slots as processes', (database) => {
   const written = async (): Promise<{ count: number; late: number }[]> =>
     (await sql<{ count: number; late: number }>`select count, late from slot_writes order by slot`.execute(db)).rows;
 
-  it('one that stands still inside a transaction loses its slots within about ten seconds, and writes nothing when it wakes', async () => {
+  it('one that is suspended inside a transaction loses its slots within about ten seconds, and writes nothing when it resumes', async () => {
     const sleeper = start(10_000, hourMs);
     await holds(sleeper, 4);
     const other = start(10_000, -hourMs);
     await holds(other, 2);
-    await standStillInTransaction(sleeper);
+    await suspendInTransaction(sleeper);
     const stoodAt = performance.now();
     await holds(other, 4);
     expect(performance.now() - stoodAt).toBeLessThan(13_000);
     const before = await written();
     sleeper.kill('SIGCONT');
-    // It takes part again, in new epochs.
+    // It holds slots again, in new epochs.
     await holds(sleeper, 2);
     await expect
       .poll(async () => (await written()).every(({ count }, at) => count > (before[at]?.count ?? 0)))
@@ -62,7 +62,7 @@ describeOnPostgres('workers of slots as processes', (database) => {
     expect((await written()).map(({ late }) => late)).toEqual([0, 0, 0, 0]);
   });
 
-  it('the slots of one that is killed go to the others after its lease, and those of one that is asked to go at once', async () => {
+  it('the slots of a killed worker pass to the others after its lease, and those of a stopping one immediately', async () => {
     const [killed, polite, left] = [start(3000, -hourMs), start(3000, hourMs), start(3000)] as const;
     await expect
       .poll(async () => Promise.all([killed, polite, left].map(heldBy)).then(sorted), { timeout: 15_000 })
@@ -77,8 +77,8 @@ describeOnPostgres('workers of slots as processes', (database) => {
     expect((await written()).map(({ late }) => late)).toEqual([0, 0, 0, 0]);
   });
 
-  /** Between two statements of one: PostgreSQL then waits for the process. */
-  async function standStillInTransaction(child: ChildProcess): Promise<void> {
+  /** Suspends the process between two statements of a transaction: PostgreSQL then waits for it. */
+  async function suspendInTransaction(child: ChildProcess): Promise<void> {
     for (;;) {
       child.kill('SIGSTOP');
       const { rows } = await sql<{ state: string }>`select state from pg_stat_activity

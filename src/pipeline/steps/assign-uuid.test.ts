@@ -9,8 +9,8 @@ afterEach(() => bench[Symbol.asyncDispose]());
 
 const line = { event: 'line', distinct_id: 'p', timestamp: '2021-01-02T03:04:05Z', properties: { a: 1 } };
 
-describe('events that bring no uuid', () => {
-  it('live: version 7 with the time of the event, another one for each', async () => {
+describe('events without a uuid', () => {
+  it('live: version 7 with the time of the event, different for each', async () => {
     await bench.append('live', {
       batch: [{ ...line, timestamp: new Date(receivedAt - 5000).toISOString() }, line, line],
     });
@@ -22,7 +22,7 @@ describe('events that bring no uuid', () => {
     expect(Number.parseInt((uuids[0] ?? '').replace('-', '').slice(0, 12), 16)).toBe(receivedAt - 5000);
   });
 
-  it('historical: equal lines of one batch all stay, the batch again changes nothing', async () => {
+  it('historical: equal lines of one batch are all stored, and repeating the batch changes nothing', async () => {
     const batch = [line, { ...line, properties: { a: 2 } }, line, { ...line, $set: { b: 1 } }, line];
     await bench.append('historical', { batch }, { events: 5 });
     await bench.drain();
@@ -35,7 +35,7 @@ describe('events that bring no uuid', () => {
     expect(bench.recording.read()).toHaveLength(5);
   });
 
-  it('an empty uuid counts as none, a capital one is stored in lower case', async () => {
+  it('an empty uuid counts as missing, and an upper-case one is stored in lower case', async () => {
     await bench.append('live', {
       batch: [
         { ...line, uuid: '' },
@@ -51,7 +51,7 @@ describe('events that bring no uuid', () => {
 });
 
 describe('times', () => {
-  it('400 months in one batch keep their own days', async () => {
+  it('events of 400 months in one batch keep their days', async () => {
     const batch = Array.from({ length: 400 }, (_, month) => ({
       ...line,
       timestamp: new Date(Date.UTC(1990, month, 3)).toISOString(),
@@ -65,7 +65,7 @@ describe('times', () => {
     expect((await bench.person('p'))?.created_at).toBe('1990-01-03T00:00:00.000000Z');
   });
 
-  it('a live clock that is off is corrected, but not the identity; the future and nonsense become the arrival', async () => {
+  it('clock skew of live events is corrected, except in the identity; future and invalid times become the time of arrival', async () => {
     const at = (timestamp: unknown) => ({ ...line, timestamp });
     const batch = [at('2026-11-20T12:00:00Z'), at('2027-01-01T00:00:00Z'), at('nonsense'), at(undefined)];
     const sentAt = receivedAt + 3_600_000;

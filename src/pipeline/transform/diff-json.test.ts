@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../base/json.ts';
 import { diffJson, type Difference } from './diff-json.ts';
 
-/** What the diff claims to be: a recipe. */
+/** Applies the differences in order. */
 function apply(value: JsonValue, differences: readonly Difference[]): JsonValue {
   const root: { value: JsonValue } = { value: structuredClone(value) };
   for (const { path, op, before, after } of differences) {
@@ -30,7 +30,7 @@ function apply(value: JsonValue, differences: readonly Difference[]): JsonValue 
 const anyJson = jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as JsonValue);
 
 describe('the diff of two JSON values', () => {
-  it('applied to the one gives the other', () => {
+  it('turns one value into the other when it is applied', () => {
     assert(
       property(anyJson, anyJson, (before, after) => {
         expect(apply(before, diffJson(before, after))).toEqual(after);
@@ -38,7 +38,7 @@ describe('the diff of two JSON values', () => {
     );
   });
 
-  it('of a value and an edited copy is a recipe too', () => {
+  it('turns a value into an edited copy when it is applied', () => {
     const both = tuple(
       dictionary(constantFrom('a', 'b/c', 'd~e', '__proto__', ''), anyJson),
       dictionary(constantFrom('a', 'b/c', 'd~e', '__proto__', ''), anyJson),

@@ -26,7 +26,7 @@ const batch = (run: BatchStep['run']): Step => {
   const configId = made++;
   return { kind: 'batch', configId, label: `T${configId}`, run, close };
 };
-/** As the sandbox does: text in, text out, its own label in the markers. */
+/** Creates a step like those in the sandbox: it takes and returns text, and adds its label to the markers. */
 const sandboxed = (change: (properties: JsonObject) => void): Step => {
   const step = batch(async (events) =>
     events.map((event): StepOutcome => {
@@ -71,7 +71,7 @@ describe('a chain of transformations', () => {
   it.each<[string, (key: string) => Step]>([
     ['built in', adding],
     ['sandboxed', (key) => sandboxed(add(key))],
-  ])('each runs on the result of the one before, and the event says so: %s', async (_name, make) => {
+  ])('each step runs on the result of the previous one, and the event lists it: %s', async (_name, make) => {
     const steps = [make('a'), make('b')];
     const { properties, log } = await run(steps);
     expect(Object.keys(properties).filter((key) => !key.startsWith('$'))).toEqual(['list', 'a', 'b']);
@@ -79,7 +79,7 @@ describe('a chain of transformations', () => {
     expect(log).toEqual(steps.map(({ label }) => `ok ${label}`));
   });
 
-  it('steps of both kinds see one event and its markers, whatever comes first', async () => {
+  it('steps of both kinds see one event and its markers, whichever runs first', async () => {
     const seen: unknown[] = [];
     const look = (properties: JsonObject) => void seen.push(structuredClone(properties['$plugins_succeeded']));
     const looking = direct((event) => {
@@ -102,7 +102,7 @@ describe('a chain of transformations', () => {
     expect((await run(both)).event.droppedBy).toBe(both[0]);
   });
 
-  it('one that throws leaves nothing of its edits behind; the others still run', async () => {
+  it('a step that throws leaves no partial edits, and the others still run', async () => {
     const thrower = direct((each) => {
       each.event = 'changed';
       each.properties['half'] = true;
@@ -121,7 +121,7 @@ describe('a chain of transformations', () => {
     expect(log).toEqual([`ok ${steps[0]?.label}`, `failed ${thrower.label}: no`, `ok ${steps[2]?.label}`]);
   });
 
-  it('a batch that fails for one event keeps what it was before, its edits of the object too', async () => {
+  it('an event that fails in a batch is restored, including partial edits of the object', async () => {
     const failing = batch(async (events) =>
       events.map((event) => {
         event.object.properties['half'] = true;
@@ -137,13 +137,13 @@ describe('a chain of transformations', () => {
     });
   });
 
-  it('a skipped step leaves no label', async () => {
+  it('a skipped step adds no label', async () => {
     const { properties, log } = await run([answering({ kind: 'skipped' })]);
     expect(properties).toEqual({ list: [1] });
     expect(log).toHaveLength(1);
   });
 
-  it('team_id is put back: a built-in keeps its edits, a sandboxed one too but counts as failed', async () => {
+  it('team_id is restored and the other edits stay, but a sandboxed step counts as failed', async () => {
     const moving = direct((each) => ({ ...each, team_id: 99, event: 'renamed' }));
     expect((await run([moving])).event.head).toMatchObject({ event: 'renamed', uuid: id });
     const text = JSON.stringify({ moved: true });
@@ -153,7 +153,7 @@ describe('a chain of transformations', () => {
     expect(properties).toEqual({ moved: true, $plugins_succeeded: [], $plugins_failed: [mover.label] });
   });
 
-  it('another uuid makes it another event', async () => {
+  it('a transformation can change the uuid', async () => {
     const other = id.replaceAll('0', 'a');
     expect((await run([direct((each) => ({ ...each, uuid: other }))])).event.head.uuid).toBe(other);
   });
@@ -167,12 +167,12 @@ describe('a chain of transformations', () => {
     properties: {},
   });
   it.each<[string, unknown]>([
-    ['properties that are no object', { ...whole(), properties: [] }],
+    ['properties that are not an object', { ...whole(), properties: [] }],
     ['no properties', { ...whole(), properties: undefined }],
     ['an empty name', { ...whole(), event: '' }],
     ['a number as distinct_id', { ...whole(), distinct_id: 7 }],
-    ['a time that is none', { ...whole(), timestamp: 'soon' }],
-    ['a uuid that is none', { ...whole(), uuid: 'x' }],
+    ['an invalid time', { ...whole(), timestamp: 'soon' }],
+    ['an invalid uuid', { ...whole(), uuid: 'x' }],
     ['a text', 'event'],
   ])('%s is a failure', async (_name, result) => {
     const step = direct(() => result as TransformEvent);
@@ -181,18 +181,18 @@ describe('a chain of transformations', () => {
     expect(properties).toEqual({ list: [1], $plugins_succeeded: [], $plugins_failed: [step.label] });
   });
 
-  it('a batch that answers for too few events fails for the rest', async () => {
+  it('a batch that returns too few results fails for the other events', async () => {
     const { log } = await run([batch(async () => [])]);
     expect(log[0]).toContain('expected a result per event');
   });
 
-  it('labels come after those that the event brings', async () => {
+  it('labels are appended to those that the event has already', async () => {
     const step = adding('a');
     const { properties } = await run([step], chainEvent({ $plugins_succeeded: ['GeoIP (4)'], $plugins_failed: 'x' }));
     expect(properties).toMatchObject({ $plugins_succeeded: ['GeoIP (4)', step.label], $plugins_failed: [] });
   });
 
-  it('text and object agree when the event came without its text', async () => {
+  it('text and object are equal if the event was created without its text', async () => {
     const { properties } = await run([sandboxed(add('a')), adding('b')], chainEvent({ list: [1] }, null));
     expect(Object.keys(properties)).toEqual(expect.arrayContaining(['list', 'a', 'b']));
   });

@@ -66,7 +66,7 @@ describe('a plugin that hangs or crashes', () => {
     }
   });
 
-  it('costs the others a tenth of their time at most', async () => {
+  it('takes at most a tenth of the time of the others', async () => {
     const { run, pass, asked, hold } = bench();
     const bad = failing('crashed');
     hold(4000);
@@ -78,7 +78,7 @@ describe('a plugin that hangs or crashes', () => {
     expect(await run(fine)).toEqual(['unchanged']);
   });
 
-  it('stays when it only throws, or fails now and then', async () => {
+  it('is not suspended if it only throws or fails occasionally', async () => {
     const { run, trouble } = bench();
     await run(...Array.from({ length: 20 }, () => failing('thrown')));
     for (let turn = 0; turn < 5; turn++) await run(failing('time'), failing('time'), fine);

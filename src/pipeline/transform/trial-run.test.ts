@@ -27,10 +27,10 @@ function pluginOf(create: Create): TransformationPlugin {
 const closed: number[] = [];
 const stored = new Map<string, JsonValue>();
 const unused = async (): Promise<never> => {
-  throw new Error('expected nobody to come here');
+  throw new Error('expected no call');
 };
 
-/** A sandbox whose instances do what the test says. */
+/** Creates a sandbox whose instances run the given function. */
 function fakeSandbox(run: (spec: InstanceSpec) => SandboxInstance['processEvents']): Sandbox {
   const described = { methods: ['processEvent'], scheduledTasks: [], jobs: [], metrics: {} };
   return {
@@ -88,7 +88,7 @@ const set =
   };
 
 describe('a trial', () => {
-  it('shows the event after every step, and what each of them changed', async () => {
+  it('shows the event after every step, and what each step changed', async () => {
     const { before, after, outcome, steps } = await runTrial(
       parts({ a: set('plan', 'free'), b: () => (each) => ({ ...each, event: 'renamed' }) }),
       [config(1, 'a'), config(2, 'b')],
@@ -106,7 +106,7 @@ describe('a trial', () => {
     expect(after).toMatchObject({ event: 'renamed', properties: { $plugins_succeeded: ['a (1)', 'b (2)'] } });
   });
 
-  it('ends where the event is dropped', async () => {
+  it('ends with the step that drops the event', async () => {
     const { after, outcome, steps } = await runTrial(
       parts({ a: () => () => null, b: set('x', 1) }),
       [config(1, 'a'), config(2, 'b')],
@@ -116,7 +116,7 @@ describe('a trial', () => {
     expect(steps[0]).toMatchObject({ outcome: 'dropped', after: null, diff: [] });
   });
 
-  it('goes on past a step that fails, whose edits are gone, and names the cause without a secret', async () => {
+  it('continues after a failed step without its edits, and shows the cause without secrets', async () => {
     const failing: Create = (settings) => (each) => {
       each.properties['half'] = true;
       throw new TypeError(`no ${String(settings['token'])}`);
@@ -139,20 +139,20 @@ describe('a trial', () => {
 
   it.each<[string, Partial<TrialConfig>, string]>([
     ['a missing setting', { settings: {} }, 'missing required setting "name"'],
-    ['a plugin that is not there', { slug: 'gone' }, 'expected the plugin "gone" to be a transformation'],
-  ])('of a config with %s says so', async (_name, more, message) => {
+    ['an unknown plugin', { slug: 'gone' }, 'expected the plugin "gone" to be a transformation'],
+  ])('of a config with %s reports it', async (_name, more, message) => {
     const { after, steps } = await runTrial(parts({ a: set('x', 1) }), [config(1, 'a', more)], event());
     expect(steps[0]?.outcome).toBe('failed');
     expect(steps[0]?.error?.message).toContain(message);
     expect(after?.properties).toEqual({ plan: 'pro', list: [1] });
   });
 
-  it('of a config that only looks on does nothing', async () => {
+  it('of a config that only observes does nothing', async () => {
     const { steps } = await runTrial(parts({}), [config(1, 'a', { isStep: false })], event());
     expect(steps[0]).toMatchObject({ outcome: 'skipped', error: { message: expect.stringContaining('onEvent') } });
   });
 
-  it('leaves nothing behind: what is written, captured and started is shown only', async () => {
+  it('has no lasting effect: writes, captured events and jobs are only shown', async () => {
     stored.set('count', 5);
     const run = ({ services }: InstanceSpec): SandboxInstance['processEvents'] => {
       return async () => {
@@ -201,7 +201,7 @@ describe('a trial', () => {
     await expect.poll(() => closed.includes(7)).toBe(true);
   });
 
-  it("shows a plugin's own stack, and only that", async () => {
+  it("shows only the plugin's own stack", async () => {
     const error = new SandboxError('thrown', 'bad', {
       method: 'processEvent',
       errorName: 'RangeError',
@@ -212,7 +212,7 @@ describe('a trial', () => {
     expect(steps[0]?.error).toEqual({ name: 'RangeError', message: 'bad', stack: 'at processEvent (index.js:3:1)' });
   });
 
-  it('that never ends is given up; what comes after has no time left, and the instance is closed in the end', async () => {
+  it('ends a step that hangs; later steps have no time left, and the instance is closed afterwards', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const sandbox = fakeSandbox(() => async () => {
       await released;
@@ -235,7 +235,7 @@ describe('a trial', () => {
 });
 
 describe('a trial of several events', () => {
-  it('sets each config up once, keeps what it stored for the next event, and says of each what is new', async () => {
+  it('sets up each config once, keeps its stored values for the next event, and shows what each event added', async () => {
     let opened = 0;
     const run = ({ services }: InstanceSpec): SandboxInstance['processEvents'] => {
       opened += 1;
@@ -258,8 +258,8 @@ describe('a trial of several events', () => {
   });
 });
 
-describe('an event to try', () => {
-  it('is taken as clients send it and as the API shows it', () => {
+describe('the event of a trial', () => {
+  it('is accepted as clients send it and as the API shows it', () => {
     const uuid = '0190A6B3-6F1E-7C3C-9F6B-3D6C5A0F7A11';
     const sent = { event: 'e', properties: { distinct_id: 7, $set: { a: 1, b: 1 } }, $set: { b: 2 }, ip: '1.2.3.4' };
     expect(readTrialEvent({ ...sent, uuid }, now)).toEqual({
@@ -290,11 +290,11 @@ describe('an event to try', () => {
     ['an object "$set", got: 1', { event: 'e', distinct_id: 'd', $set: 1 }],
     ['an ISO 8601 "timestamp", got: "soon"', { event: 'e', distinct_id: 'd', timestamp: 'soon' }],
     ['got: "1"', { event: 'e', distinct_id: 'd', uuid: '1' }],
-  ])('otherwise is refused: expected %s', (message, given) => {
+  ])('is refused otherwise: expected %s', (message, given) => {
     expect(() => readTrialEvent(given as JsonValue, now)).toThrow(message);
   });
 
-  it('shows 4 MB at most, says what is not complete, and hands the event on whole', async () => {
+  it('shows at most 4 MB, lists what is truncated, and passes the complete event to the next step', async () => {
     const big = { text: 'x'.repeat(900_000) };
     const lengths: number[] = [];
     const sandbox = fakeSandbox(({ services }) => async (events) => {
