@@ -11,11 +11,12 @@ const program = await buildProgram(createTerminal(process));
 
 export function cliPage(): string {
   const about =
-    'Data goes to stdout, everything said about it to stderr. `--json` gives JSON. There is no colour without a ' +
-    'terminal or with `NO_COLOR`. What cannot be undone asks first; without a terminal it needs `--yes`. Commands that ' +
-    'talk to a running service take its address and key from `MILLRACE_URL` and `MILLRACE_API_KEY`, or from a profile (`profiles add`, ' +
+    'Data goes to stdout, messages go to stderr. `--json` prints JSON. There is no colour without a ' +
+    'terminal or with `NO_COLOR`. Commands that cannot be undone ask first; without a terminal they need `--yes`. Commands that ' +
+    'use a running service take its address and key from `MILLRACE_URL` and `MILLRACE_API_KEY`, or from a profile (`profiles add`, ' +
     '`--profile`, `MILLRACE_PROFILE`). Options that are ' +
-    'settings (`--data-dir`, …) are described in [settings](settings.md).';
+    'settings (`--data-dir`, …) are described in [settings](settings.md). What to do about the exit code of an import: ' +
+    '[troubleshooting](../troubleshooting.md#import-history).';
   const codes = table(
     ['Exit code', 'Meaning'],
     Object.values(exitCodes).map((each) => [String(each.code), each.meaning]),
