@@ -108,7 +108,7 @@ describe('from the log to the store', () => {
     for (let old = 0; old < 3; old++) await bench.append('historical', { batch: [plain(old)] });
     await bench.append('live', { batch: [plain(50)] });
     bench.start();
-    await expect.poll(() => n, { timeout: 10_000 }).toBe(130);
+    await expect.poll(() => n).toBe(130);
     await bench.drain();
     expect(bench.recording.rows.slice(0, 4).map((row) => row.historical)).toEqual([false, true, true, true]);
     expect(bench.recording.rows).toHaveLength(34);

@@ -79,7 +79,7 @@ async function newKey(scopes: readonly string[], projectIds: readonly number[]):
 
 async function untilCounted(key: string, project: number, expected: number): Promise<void> {
   const path = `/api/projects/${project}/events/counts/`;
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 120_000;
   for (;;) {
     const { body } = await call<{ total: { standard: number } }>(key, 'GET', path);
     if (body.total.standard === expected) return;

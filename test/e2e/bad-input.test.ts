@@ -68,7 +68,7 @@ interface StoredEvent {
 
 /** Waits for one event by its uuid; gives the answer as parsed and as text. */
 async function storedEvent(uuid: string): Promise<StoredEvent & { readonly text: string }> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 120_000;
   for (;;) {
     const answer = await fetch(`${server.url}/api/projects/@current/events/${uuid}/`, {
       headers: { authorization: `Bearer ${personalKey}` },
@@ -279,7 +279,7 @@ describe('names of built-ins as distinct_id, event, person property, group type 
       apiGet(server, '/api/projects/@current/groups_types/');
     // Rows can be read a moment before what their window says of persons and groups.
     const found = async (): Promise<string[]> => (await groupTypes()).map((type) => type.group_type).sort();
-    await expect.poll(found, { timeout: 20_000 }).toEqual([...names].sort());
+    await expect.poll(found).toEqual([...names].sort());
     const types = await groupTypes();
     for (const { group_type: name, group_type_index: index } of types) {
       const expected = `{"${name}":{"polluted":"${name}"}}`;

@@ -29,7 +29,7 @@ describe.skipIf(!chromiumPath)('the dead letters page', () => {
       { event: 'good', distinct_id: 'ada' },
       { event: 'lost <b>order</b>', distinct_id: '', properties: { n: 1 } },
     ]);
-    await page.getByRole('button', { name: 'lost <b>order</b>' }).click({ timeout: 30_000 });
+    await page.getByRole('button', { name: 'lost <b>order</b>' }).click();
     const panel = page.getByRole('dialog');
     await panel.getByRole('button', { name: 'Dry run' }).click();
     await panel.getByText('The event would still be refused.').waitFor();
@@ -49,7 +49,7 @@ describe.skipIf(!chromiumPath)('the dead letters page', () => {
     await page.getByText('Replayed. The event will be stored shortly.').waitFor();
     await panel.waitFor({ state: 'detached' });
     await page.getByText('No dead letters').waitFor();
-    await expect.poll(names, { timeout: 30_000 }).toEqual(['found', 'good']);
+    await expect.poll(names).toEqual(['found', 'good']);
   });
 
   it('all dead letters of a reason are replayed with progress; those still refused stay, and are discarded', async () => {
@@ -59,12 +59,12 @@ describe.skipIf(!chromiumPath)('the dead letters page', () => {
     ]);
     await under.open('dead-letters');
     const { page } = under;
-    await page.getByRole('button', { name: /^missing_distinct_id/ }).click({ timeout: 30_000 });
+    await page.getByRole('button', { name: /^missing_distinct_id/ }).click();
     await page.waitForURL('**/dead-letters?reason=missing_distinct_id');
     await page.getByRole('button', { name: 'Replay all matching' }).click();
     await page.getByText('12 match.').waitFor();
     await page.getByRole('button', { name: 'Replay 12' }).click();
-    await page.getByText('Done: 0 replayed, 12 still refused.').waitFor({ timeout: 30_000 });
+    await page.getByText('Done: 0 replayed, 12 still refused.').waitFor();
     expect(await lookFaults(under, 'dead-letters-replay')).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
     await page.getByRole('button', { name: 'Discard all matching' }).click();

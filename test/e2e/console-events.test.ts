@@ -73,12 +73,12 @@ describe.skipIf(!chromiumPath)('the data pages of the console', () => {
     await page.getByRole('combobox', { name: 'Property' }).fill('plan');
     await page.getByRole('textbox', { name: 'Value' }).fill('pro');
     await page.getByRole('button', { name: 'Add filter' }).click();
-    await expect.poll(() => rows().count(), { timeout: 30_000 }).toBe(5);
+    await expect.poll(() => rows().count()).toBe(5);
     await page.reload();
-    await expect.poll(() => rows().count(), { timeout: 30_000 }).toBe(5);
+    await expect.poll(() => rows().count()).toBe(5);
     await page.getByText('5 live', { exact: false }).first().waitFor();
     await page.getByRole('button', { name: 'Columns' }).click();
-    await page.getByRole('checkbox', { name: 'plan' }).check({ timeout: 10_000 });
+    await page.getByRole('checkbox', { name: 'plan' }).check();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('columnheader', { name: 'plan' }).waitFor();
     expect(new URL(page.url()).searchParams.get('columns')).toBe('["plan"]');
@@ -90,7 +90,7 @@ describe.skipIf(!chromiumPath)('the data pages of the console', () => {
     await page.getByRole('combobox', { name: 'Any time' }).selectOption('custom');
     await page.getByLabel('From', { exact: true }).fill('2019-12-31T23:00');
     await page.waitForURL(/after=2019-12-31T23/);
-    await expect.poll(() => rows().count(), { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => rows().count()).toBe(1);
     await page.getByLabel('Before', { exact: true }).fill('2020-01-01T00:00');
     await page.getByText('No matching events').waitFor();
     await page.reload();
@@ -98,7 +98,7 @@ describe.skipIf(!chromiumPath)('the data pages of the console', () => {
     await page.getByLabel('From', { exact: true }).press('Delete');
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await expect.poll(() => page.getByLabel('From', { exact: true }).count()).toBe(0);
-    await expect.poll(() => rows().count(), { timeout: 30_000 }).toBeGreaterThan(1);
+    await expect.poll(() => rows().count()).toBeGreaterThan(1);
   });
 
   it('loaded events are exported as NDJSON and CSV with every digit', async () => {
@@ -170,7 +170,7 @@ describe.skipIf(!chromiumPath)('the data pages of the console', () => {
     await rows().filter({ hasText: 'before the sign-in' }).first().waitFor();
     await page.getByRole('link', { name: 'Open in Events' }).click();
     await page.waitForURL(/person_id=/);
-    await expect.poll(() => rows().count(), { timeout: 30_000 }).toBeGreaterThanOrEqual(2);
+    await expect.poll(() => rows().count()).toBeGreaterThanOrEqual(2);
     await page.goBack();
     expect(await lookFaults(under, 'person')).toEqual([]);
   });

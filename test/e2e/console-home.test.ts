@@ -25,7 +25,7 @@ describe.skipIf(!chromiumPath)('the home page', () => {
     expect([url, body.includes(projectKey)]).toEqual([`${under.server.url}/batch/`, true]);
     const sent = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     expect(sent.status).toBe(200);
-    await page.getByText('Received', { exact: true }).waitFor({ timeout: 30_000 });
+    await page.getByText('Received', { exact: true }).waitFor();
     expect(await page.getByText('Waiting for the first historical event').count()).toBe(1);
   });
 
@@ -40,7 +40,7 @@ describe.skipIf(!chromiumPath)('the home page', () => {
     await under.open('home');
     const { page } = under;
     await page.getByText('First steps').waitFor({ state: 'detached' });
-    await page.getByRole('link', { name: /^Open:/ }).waitFor({ timeout: 30_000 });
+    await page.getByRole('link', { name: /^Open:/ }).waitFor();
     expect(await lookFaults(under, 'home')).toEqual([]);
     await page
       .getByRole('link', { name: /^Open:/ })

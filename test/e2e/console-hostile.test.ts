@@ -128,7 +128,7 @@ describe.skipIf(!chromiumPath)('hostile names', () => {
     tabs = await openTabs(server, pages, { pathOf: ({ path }) => path(made) });
     // The live page only shows events that arrive while it is open.
     const live = tabs.all.find(({ of: { route } }) => route === 'live')?.page;
-    await live?.getByText('watching', { exact: true }).waitFor({ timeout: 60_000 });
+    await live?.getByText('watching', { exact: true }).waitFor();
     await capture(server, [{ event: name, distinct_id: name, properties: { [name]: endless } }]);
   });
   afterAll(async () => {
@@ -155,7 +155,7 @@ describe.skipIf(!chromiumPath)('hostile names', () => {
     }
     const page = tabs.all[0]?.page;
     await page?.reload();
-    await page?.getByRole('button', { name: /^Project: a␀b/ }).waitFor({ timeout: 30_000 });
+    await page?.getByRole('button', { name: /^Project: a␀b/ }).waitFor();
   });
 
   it('of uploaded files are converted to names that are safe in every file system', async () => {

@@ -134,7 +134,7 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await button('Continue to check').click();
 
     await button('Check all records').click();
-    await page.getByText('Check passed.').waitFor({ timeout: 30_000 });
+    await page.getByText('Check passed.').waitFor();
     await page.reload();
     await page.getByText('Check passed.').waitFor();
     expect(await lookFaults(under, 'imports-check')).toEqual([]);
@@ -142,9 +142,9 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await button('Start import').click();
 
     await button('Pause').click();
-    await page.getByText('paused', { exact: true }).first().waitFor({ timeout: 15_000 });
+    await page.getByText('paused', { exact: true }).first().waitFor();
     await button('Resume').click();
-    await page.getByText('Exact', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText('Exact', { exact: true }).waitFor();
     await page.getByText(`${records} of ${records} events`).first().waitFor();
     expect(await lookFaults(under, 'imports-run')).toEqual([]);
     await page.getByRole('tab', { name: 'Reconciliation' }).click();
@@ -220,7 +220,7 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await dialog.getByText('leads: 109').waitFor();
     expect(await lookFaults(under, 'imports-undo')).toEqual([]);
     await dialog.getByRole('button', { name: 'Undo 109 events' }).click();
-    await page.getByText('undone', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText('undone', { exact: true }).waitFor();
   });
 
   it('a failed check is shown in red and offers to skip the rejected records without another check', async () => {
@@ -254,14 +254,14 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     expect(await button('Load checked events').count()).toBe(0);
     expect(await lookFaults(under, 'imports-run-check-failed')).toEqual([]);
     await button('Skip 3 rejected and load').click();
-    await page.getByText('Exact', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText('Exact', { exact: true }).waitFor();
     await page.getByText('9 of 9 events').first().waitFor();
     await button('Undo…').click();
     await page
       .getByRole('dialog')
       .getByRole('button', { name: /^Undo 9 events/ })
       .click();
-    await page.getByText('undone', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText('undone', { exact: true }).waitFor();
     expect(await factOf(page, 'Loaded')).toBe('0');
     expect(await factOf(page, 'Undone')).toBe('9');
   });

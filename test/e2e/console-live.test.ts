@@ -45,7 +45,7 @@ describe.skipIf(!chromiumPath)('the live page', () => {
     expect(await lookFaults(under, 'live-empty')).toEqual([]);
     const [, url = '', body = ''] = /^curl (\S+) .* -d '(.*)'$/s.exec(command) ?? [];
     await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-    await expect.poll(() => rows().count(), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => rows().count()).toBe(2);
     await rows().filter({ hasText: 'stored' }).getByRole('button', { name: 'first event' }).click();
     const panel = page.getByRole('dialog');
     await panel.getByText('received', { exact: true }).waitFor();
@@ -60,12 +60,9 @@ describe.skipIf(!chromiumPath)('the live page', () => {
     const hostile = '<img src=x onerror=alert(1)> \u202egnp.exe';
     const body = `{"api_key":"${projectKey}","batch":[{"event":${JSON.stringify(hostile)},"distinct_id":"ada","properties":{"order":12345678901234567890}},{"event":"bad","distinct_id":"ada","properties":7}]}`;
     await fetch(`${under.server.url}/batch/`, { method: 'POST', body });
-    await rows()
-      .filter({ hasText: 'dead letter' })
-      .getByText('malformed_event_properties')
-      .waitFor({ timeout: 20_000 });
+    await rows().filter({ hasText: 'dead letter' }).getByText('malformed_event_properties').waitFor();
     const stored = rows().filter({ hasText: 'stored' });
-    await stored.getByText('order: 12345678901234567890').waitFor({ timeout: 20_000 });
+    await stored.getByText('order: 12345678901234567890').waitFor();
     await stored.getByText('<img src=x onerror=alert(1)> ⟨U+202E⟩gnp.exe').waitFor();
     expect(await lookFaults(under, 'live')).toEqual([]);
   });
@@ -83,14 +80,14 @@ describe.skipIf(!chromiumPath)('the live page', () => {
       { event: 'visit', distinct_id: 'ada' },
       { event: 'other', distinct_id: 'ada' },
     ]);
-    await expect.poll(() => rows().count(), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => rows().count()).toBe(1);
     await page.keyboard.press('p');
     await page.getByRole('button', { name: 'Resume (0 new)' }).waitFor();
     await send([
       { event: 'visit', distinct_id: 'ada' },
       { event: 'visit', distinct_id: 'bob' },
     ]);
-    await page.getByRole('button', { name: 'Resume (2 new)' }).click({ timeout: 20_000 });
+    await page.getByRole('button', { name: 'Resume (2 new)' }).click();
     await expect.poll(() => rows().count()).toBe(3);
   });
 
@@ -112,9 +109,7 @@ describe.skipIf(!chromiumPath)('the live page', () => {
     // A page above this would not respond to input.
     expect((await cpu()) - before).toBeLessThan((seconds * 1000) / 2);
     const all = perSecond * seconds;
-    await expect
-      .poll(async () => counted(await page.getByText(/rows shown/).innerText()), { timeout: 30_000 })
-      .toBe(2 * all);
+    await expect.poll(async () => counted(await page.getByText(/rows shown/).innerText())).toBe(2 * all);
     expect(await page.getByText(/rows shown/).innerText()).toMatch(/^1,000 rows shown/);
     expect(under.problems()).toEqual([]);
   });
@@ -125,12 +120,12 @@ describe.skipIf(!chromiumPath)('the live page', () => {
     await under.open('live');
     await watching();
     await server.terminate();
-    await page.getByText('reconnecting', { exact: true }).waitFor({ timeout: 20_000 });
+    await page.getByText('reconnecting', { exact: true }).waitFor();
     server = await start();
-    await page.getByText('watching', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText('watching', { exact: true }).waitFor();
     await page.getByText(/Connection lost once/).waitFor();
     await send([{ event: 'after the break', distinct_id: 'ada' }]);
-    await expect.poll(() => rows().filter({ hasText: 'after the break' }).count(), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => rows().filter({ hasText: 'after the break' }).count()).toBe(2);
     under.problems();
   });
 });

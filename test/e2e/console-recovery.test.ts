@@ -159,7 +159,7 @@ describe.skipIf(!chromiumPath)('every page of the console', () => {
   it.skipIf(!hasProc)('reports which part is unavailable while the event store is stopped, and recovers', async () => {
     tabs.forget();
     await whileStoreStands(server, () =>
-      tabs.each(({ page }) => page.getByText('Part of the service is unavailable').waitFor({ timeout: 60_000 })),
+      tabs.each(({ page }) => page.getByText('Part of the service is unavailable').waitFor()),
     );
     await tabs.each(({ page }) =>
       page.getByText('Part of the service is unavailable').waitFor({ state: 'detached', timeout: 60_000 }),
@@ -175,7 +175,7 @@ describe.skipIf(!chromiumPath)('every page of the console', () => {
     const ended = await fetch(`${server.url}/api/users/@me/sessions/`, { method: 'DELETE', headers });
     expect(ended.status).toBe(204);
     const overlay = (page: Page): Locator => page.getByRole('dialog', { name: 'Your session has ended' });
-    await tabs.each(({ page }) => overlay(page).waitFor({ timeout: 60_000 }));
+    await tabs.each(({ page }) => overlay(page).waitFor());
     await tabs.each(async ({ page }) => {
       await overlay(page).getByLabel('Or sign in with a personal API key').fill(personalKey);
       await overlay(page).getByRole('button', { name: 'Sign in' }).click();
@@ -190,7 +190,7 @@ describe.skipIf(!chromiumPath)('every page of the console', () => {
     await tabs.keep(({ route }) => kinds.has(route));
     tabs.forget();
     await server.kill();
-    await tabs.each(({ page }) => page.getByText('The service is not responding').first().waitFor({ timeout: 60_000 }));
+    await tabs.each(({ page }) => page.getByText('The service is not responding').first().waitFor());
     server = await start();
     await expectRecovered(tabs);
     expect(tabs.problems(/ERR_|status of 50[023]/)).toEqual([]);

@@ -133,9 +133,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
 
   it.skipIf(!hasProc)('reports which part is unavailable while the store is stopped, and recovers', async () => {
     await under.open('warnings');
-    await whileStoreStands(server, () =>
-      under.page.getByText('Part of the service is unavailable').waitFor({ timeout: 60_000 }),
-    );
+    await whileStoreStands(server, () => under.page.getByText('Part of the service is unavailable').waitFor());
     await under.page.getByText('Part of the service is unavailable').waitFor({ state: 'detached', timeout: 60_000 });
     expect(under.problems().filter((problem) => !/status of 503/.test(problem))).toEqual([]);
   });
@@ -146,7 +144,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await page.getByRole('searchbox').fill('typed before');
     await context.clearCookies();
     const overlay = page.getByRole('dialog', { name: 'Your session has ended' });
-    await overlay.waitFor({ timeout: 60_000 });
+    await overlay.waitFor();
     await overlay.getByLabel('Or sign in with a personal API key').fill('phx_wrong');
     await overlay.getByRole('button', { name: 'Sign in' }).click();
     await overlay.getByRole('alert').waitFor();
@@ -163,7 +161,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await page.goto(`${server.url}/console/projects/1/warnings`);
     await page.getByRole('heading', { name: 'Sign in to Millrace' }).waitFor();
     await context.addCookies([await sessionCookie(server, personalKey)]);
-    await page.getByRole('heading', { name: 'Warnings' }).waitFor({ timeout: 60_000 });
+    await page.getByRole('heading', { name: 'Warnings' }).waitFor();
     expect(under.problems().filter((problem) => !/status of (401|403|503)/.test(problem))).toEqual([]);
   });
 
@@ -187,7 +185,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
     page.on('request', (request) => (asked += Number(request.url().includes('/readyz'))));
     const awayAt = performance.now();
     await server.terminate();
-    await page.getByText('The service is not responding').first().waitFor({ timeout: 60_000 });
+    await page.getByText('The service is not responding').first().waitFor();
     server = await start();
     // Polls every 1.5 seconds, not continuously.
     expect(asked).toBeLessThan(5 + (performance.now() - awayAt) / 500);

@@ -45,7 +45,7 @@ describe.skipIf(!chromiumPath)('the transformation pages', () => {
   it('a transformation is added, tested on a real event with its changes, moved by keyboard, enabled, and runs on events', async () => {
     const { page } = under;
     await send('visit');
-    await expect.poll(() => storedNamed('visit'), { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(() => storedNamed('visit')).toHaveLength(1);
     await page.getByRole('button', { name: 'Add transformation' }).last().click();
     await page.getByRole('searchbox', { name: 'Search' }).fill('null');
     expect(await lookFaults(under, 'transformations-add')).toEqual([]);

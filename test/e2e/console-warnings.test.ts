@@ -30,7 +30,7 @@ describe.skipIf(!chromiumPath)('the warnings page', () => {
       { event: 'visit', distinct_id: '' },
       { event: 'visit', distinct_id: 'ada', timestamp: 'never' },
     ]);
-    await under.page.getByRole('link', { name: 'missing_distinct_id' }).click({ timeout: 30_000 });
+    await under.page.getByRole('link', { name: 'missing_distinct_id' }).click();
     const panel = under.page.getByRole('dialog');
     await panel.getByText('The event has no distinct_id, or an empty one.').waitFor();
     await panel.getByText('"visit"').first().waitFor();

@@ -156,7 +156,7 @@ it('a damaged part of the event store makes /readyz 503 with a message that name
 
   const [, setAside = ''] = /\(([^)]*)\)/.exec(sentence) ?? [];
   rmSync(setAside, { recursive: true });
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 120_000;
   while ((await fetch(`${server.url}/readyz`)).status !== 200 && Date.now() < deadline) await delay(50);
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   await server.terminate();
@@ -180,7 +180,7 @@ it.skipIf(!mayMount)(
     const ballast = fillDisk(root);
     let accepted = 0;
     let status = 200;
-    for (const deadline = Date.now() + 60_000; status === 200 && Date.now() < deadline;) {
+    for (const deadline = Date.now() + 120_000; status === 200 && Date.now() < deadline;) {
       const now = new Date().toISOString();
       const people = Array.from({ length: 100 }, (_, n) => eventAt(now, { distinct_id: `person-${accepted + n}` }));
       status = await send(server, people);

@@ -261,10 +261,8 @@ describe('imports of a service', () => {
     expect(await shown('configs', 'jobs', String(config.id))).toMatch(/^CREATED/);
     // The app does not look idle. Both are written a moment after what they tell.
     const told = (what: string): Promise<string> => shown('configs', what, String(config.id));
-    await expect.poll(() => told('metrics'), { timeout: 30_000 }).toMatch(/total +1 +0 /);
-    await expect
-      .poll(() => told('logs'), { timeout: 30_000 })
-      .toMatch(/completed: 1 records, 0 rejected, 1 events loaded/);
+    await expect.poll(() => told('metrics')).toMatch(/total +1 +0 /);
+    await expect.poll(() => told('logs')).toMatch(/completed: 1 records, 0 rejected, 1 events loaded/);
     expect(await shown('configs', 'list', '--family', 'import-apps')).toMatch(/no +100 % +-\n/);
   });
 });

@@ -49,7 +49,7 @@ async function capture(event: object): Promise<void> {
 }
 
 /** What is accepted may be stored a moment later; a person would look again. */
-const poll = <T>(look: () => Promise<T>) => expect.poll(look, { timeout: 60_000, interval: 300 });
+const poll = <T>(look: () => Promise<T>) => expect.poll(look, { interval: 300 });
 
 const storedNames = async (query: string): Promise<string[]> => {
   const path = `/api/projects/@current/events/?${query}`;

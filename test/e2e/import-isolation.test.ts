@@ -53,11 +53,11 @@ it.skipIf(!hasProc)(
     const config = await createImportConfig(server, 'Web addresses', { urls: url, format: 'amplitude' });
     const run = await startImport(server, config, { preflight: false });
     const killReader = async (): Promise<void> => {
-      await expect.poll(readers, { timeout: 60_000 }).toBe(1);
+      await expect.poll(readers).toBe(1);
       const pid = importPid(server) ?? 0;
       process.kill(pid, 'SIGKILL');
       expect(await capture(server)).toBe(200);
-      await expect.poll(() => importPid(server) ?? pid, { timeout: 60_000 }).not.toBe(pid);
+      await expect.poll(() => importPid(server) ?? pid).not.toBe(pid);
     };
     await killReader();
     await killReader();
@@ -66,7 +66,7 @@ it.skipIf(!hasProc)(
       /2 crashes .* at the same place: it ended with SIGKILL while it read .*poison\.jsonl.*resume the run/,
     );
     await apiSend<RunAnswer>(server, 'POST', `${run}resume/`);
-    await expect.poll(readers, { timeout: 60_000 }).toBe(1);
+    await expect.poll(readers).toBe(1);
     expect((await server.terminate()).code).toBe(0);
   },
   180_000,

@@ -294,7 +294,7 @@ async function untilRows(count: number): Promise<void> {
     );
     return total.standard + total.historical;
   };
-  for (const deadline = Date.now() + 30_000; (await total()) !== count && Date.now() < deadline;) await delay(100);
+  for (const deadline = Date.now() + 120_000; (await total()) !== count && Date.now() < deadline;) await delay(100);
 }
 
 /** Live events and copies sent before them are standard, events only imported or copied later are historical. */

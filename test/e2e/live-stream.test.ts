@@ -43,7 +43,7 @@ describe('the live stream of the service', () => {
     ]);
     const old = { event: 'old', distinct_id: 'p', timestamp: '2020-01-01T00:00:00Z', properties: { n: 1 } };
     await send([old], { historical_migration: true });
-    await expect.poll(() => seen(stream).length, { timeout: 20_000 }).toBe(7);
+    await expect.poll(() => seen(stream).length).toBe(7);
     const stagesOf = (event: string) => seen(stream).filter((each) => each.event === event);
     expect(stagesOf('first').map(({ stage }) => stage)).toEqual(['received', 'stored']);
     expect(stagesOf('old')).toMatchObject([
@@ -71,7 +71,7 @@ describe('the live stream of the service', () => {
       );
       return skipped.reduce((sum, { rate, slow }) => sum + (rate[stage] ?? 0) + (slow[stage] ?? 0), shown);
     };
-    await expect.poll(() => [counted('received'), counted('stored')], { timeout: 20_000 }).toEqual([5000, 5000]);
+    await expect.poll(() => [counted('received'), counted('stored')]).toEqual([5000, 5000]);
     stream.close();
   });
 

@@ -188,7 +188,7 @@ describe.skipIf(!chromiumPath)('posthog-js in Chromium', () => {
 
   /** Events of the page at the address, waited for. */
   async function storedOf(event: string, url: string): Promise<readonly StoredEvent[]> {
-    const deadline = Date.now() + 30_000;
+    const deadline = Date.now() + 120_000;
     for (;;) {
       const path = `/api/projects/@current/events/?event=${encodeURIComponent(event)}`;
       const { results } = await apiGet<{ results: StoredEvent[] }>(server, path);

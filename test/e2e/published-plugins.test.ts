@@ -101,7 +101,7 @@ async function sendAndRead(...all: readonly Record<string, unknown>[]): Promise<
   });
   expect(answer.status).toBe(200);
   const read = async () => new Map((await readAllEvents(server)).map(({ id, properties }) => [id, properties]));
-  await expect.poll(async () => (await read()).size, { timeout: 20_000 }).toBeGreaterThanOrEqual(batch.length);
+  await expect.poll(async () => (await read()).size).toBeGreaterThanOrEqual(batch.length);
   const stored = await read();
   return batch.map(({ uuid }) => stored.get(uuid) ?? {});
 }

@@ -103,9 +103,9 @@ async function metricsOf(server: TestServer): Promise<string> {
 }
 
 async function untilReady(server: TestServer, isDone: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 120_000;
   while (!(await isDone())) {
-    if (Date.now() > deadline) throw new Error(`expected it within 30 s; ${server.output()}`);
+    if (Date.now() > deadline) throw new Error(`expected it within 120 s; ${server.output()}`);
     await delay(100);
   }
 }

@@ -80,7 +80,7 @@ it('the README can be followed word by word: every block runs and shows what it 
     }
     const look = blockOf('Look at your data');
     // What was accepted may be stored a moment later.
-    await expect.poll(() => run(look), { timeout: 60_000, interval: 500 }).toMatch(/signed up\s+ada/);
+    await expect.poll(() => run(look), { interval: 500 }).toMatch(/signed up\s+ada/);
     const output = await run(look);
     for (const part of shownBelow('Look at your data')) expect(output).toContain(part);
     expect(output).toContain('/login?token=');

@@ -150,7 +150,7 @@ describe.skipIf(!hasCurl)('the specification as curl', () => {
         server,
         '/api/projects/@current/events/?distinct_id=user-1&historical_migration=true&after=2024-04-01&before=2024-04-02',
       ).then(({ results }) => results.map(({ event }) => event).toSorted());
-    await expect.poll(stored, { timeout: 30_000 }).toEqual(['$group_identify', '$identify', '$pageview']);
+    await expect.poll(stored).toEqual(['$group_identify', '$identify', '$pageview']);
     const group = await apiGet<{ group_properties: object }>(
       server,
       '/api/projects/@current/groups/find/?group_type_index=0&group_key=acme',

@@ -61,7 +61,7 @@ it.skipIf(!hasProc)('a service whose event store is killed while it starts, star
 });
 
 async function untilReady(server: Pick<TestServer, 'url' | 'output'>): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 120_000;
   while ((await fetch(`${server.url}/readyz`).catch(() => undefined))?.status !== 200) {
     if (Date.now() > deadline) throw new Error(`expected the store to be ready again; ${server.output()}`);
     await delay(50);
@@ -71,7 +71,7 @@ async function untilReady(server: Pick<TestServer, 'url' | 'output'>): Promise<v
 /** A frozen child must be noticed and replaced. */
 async function untilAnotherStore(server: TestServer): Promise<void> {
   const frozen = runningStorePid(server);
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 120_000;
   while (Date.now() < deadline) {
     await delay(250);
     const pid = storePid(server);

@@ -57,12 +57,12 @@ export async function addTransformation(server: TestServer, fields: object = {})
 
 /** Waits until there is one. */
 export async function firstDeadLetter(server: TestServer): Promise<string> {
-  for (const deadline = Date.now() + 30_000; Date.now() < deadline; await delay(100)) {
+  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await delay(100)) {
     const letters = await apiGet<Page<{ id: string }>>(server, '/api/projects/1/dead_letters/');
     const id = letters.results[0]?.id;
     if (id !== undefined) return id;
   }
-  throw new Error('expected a dead letter within 30 s');
+  throw new Error('expected a dead letter within 120 s');
 }
 
 interface Page<Row> {

@@ -5,6 +5,9 @@ import { launchBrowser } from './browser.ts';
 import { personalKey, type TestServer } from './server.ts';
 import { sessionCookie } from './session-cookie.ts';
 
+/** A limit that only a failing test reaches: a page takes as long as a busy machine needs. */
+const browserTimeoutMs = 120_000;
+
 /** One open page of the console. */
 export interface Tab<Of> {
   readonly name: string;
@@ -48,6 +51,7 @@ export async function openTabs<Of>(
   const cookie = await sessionCookie(server, personalKey);
   const newContext = async (): Promise<BrowserContext> => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+    context.setDefaultTimeout(browserTimeoutMs);
     await context.addCookies([cookie]);
     return context;
   };

@@ -103,7 +103,7 @@ export async function startImport(server: Served, config: string, payload: objec
 /** Waits until the run is so; throws with how it is after a minute and a half. A server that is away is asked again. */
 export async function untilRun(server: Served, run: string, is: (run: RunAnswer) => boolean): Promise<RunAnswer> {
   let last: RunAnswer | undefined;
-  for (const deadline = Date.now() + 90_000; Date.now() < deadline; await delay(100)) {
+  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await delay(100)) {
     last = await apiGet<RunAnswer>(server, run);
     if (is(last)) return last;
     if (last.state === 'failed') break;

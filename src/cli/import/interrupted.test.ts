@@ -77,7 +77,7 @@ describe.concurrent('an interrupted import of the command line', () => {
     expect(endpoint.kept).toHaveLength(sent);
   });
 
-  it.skipIf(!hasProc)('Ctrl-C leaves no process of the import running', async () => {
+  it.skipIf(!hasProc)('Ctrl-C leaves no process of the import running', async ({ expect }) => {
     let child: ChildProcess | undefined;
     await using made = await newImport();
     await using endpoint = await startEndpoint((_batch, attempt) => {
@@ -86,7 +86,7 @@ describe.concurrent('an interrupted import of the command line', () => {
     });
     const paused = await made.spawn(endpoint.url, [], { onStart: (started) => (child = started) });
     expect(paused.code).toBe(exitCodes.paused.code);
-    await expect.poll(() => pidsNaming(made.dir), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => pidsNaming(made.dir)).toEqual([]);
   });
 
   it.concurrent('of two concurrent commands the second reports that the first is running', async () => {

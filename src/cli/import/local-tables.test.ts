@@ -62,5 +62,5 @@ it.skipIf(!hasProc)('the engine ends with the command, also when it is killed', 
   const engine = storePid({ child: holder }) ?? 0;
   expect(alive(engine)).toBe(true);
   holder.kill('SIGKILL');
-  await expect.poll(() => alive(engine), { timeout: 20_000 }).toBe(false);
+  await expect.poll(() => alive(engine)).toBe(false);
 });

@@ -62,7 +62,7 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
     const said: string[] = [];
     const other = await log.openReader(0, {}, { onProblem: (sentence) => said.push(sentence) });
     reader.commit('live', 2);
-    await expect.poll(async () => (await other.read('live', 0, noLimits)).length, { timeout: 8000 }).toBe(1);
+    await expect.poll(async () => (await other.read('live', 0, noLimits)).length).toBe(1);
     expect(texts(await other.read('live', 2, noLimits))).toEqual(['c']);
     expect(said[0]).toMatch(/begins at record 3, expected 1: .* deleted before they were processed; check retention/);
     await other.close();
@@ -137,7 +137,7 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
         async (opened) => (await opened.close(), 'opened'),
         (error: Error) => error.message,
       );
-    await expect.poll(open, { timeout: 8000 }).toContain(sentence);
+    await expect.poll(open).toContain(sentence);
   });
 
   it('more replicas than brokers are refused with the setting to change', async () => {

@@ -64,9 +64,7 @@ describeOnPostgres('workers of slots as processes', (database) => {
 
   it('the slots of a killed worker pass to the others after its lease, and those of a stopping one immediately', async () => {
     const [killed, polite, left] = [start(3000, -hourMs), start(3000, hourMs), start(3000)] as const;
-    await expect
-      .poll(async () => Promise.all([killed, polite, left].map(heldBy)).then(sorted), { timeout: 15_000 })
-      .toEqual([1, 1, 2]);
+    await expect.poll(async () => Promise.all([killed, polite, left].map(heldBy)).then(sorted)).toEqual([1, 1, 2]);
     killed.kill('SIGKILL');
     await holds(polite, 2, 6000);
     polite.kill('SIGTERM');

@@ -38,12 +38,12 @@ function startChild(mode: 'hang' | 'work') {
 }
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 25_000;
+  const deadline = Date.now() + 120_000;
   while (Date.now() < deadline) {
     if (await holds()) return;
     await sleep(50);
   }
-  throw new Error(`expected ${what} within 25 s`);
+  throw new Error(`expected ${what} within 120 s`);
 }
 
 async function allJobs(): Promise<JobSummary[]> {

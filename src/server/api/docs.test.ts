@@ -57,7 +57,7 @@ describe('the API reference page', () => {
         if (/content security policy/i.test(message.text())) blocked.push(message.text());
       });
       await page.goto(`${url}/api/docs`);
-      await page.getByText('List the projects that the key can access').first().waitFor({ timeout: 20_000 });
+      await page.getByText('List the projects that the key can access').first().waitFor();
       expect({ elsewhere, blocked }).toEqual({ elsewhere: [], blocked: [] });
     } finally {
       await browser.close();

@@ -39,7 +39,7 @@ async function work(stages: Partial<RunStages>): Promise<string> {
   const stop = new AbortController();
   const stagesOf = async (): Promise<OpenStages> => ({ ...doNothing, ...stages });
   const worker = startRunWorker({ db, clock, log, stagesOf, signal: stop.signal, concurrency: 1, pollMs: 5, watcher });
-  await expect.poll(async () => (await getRun(db, id))?.state, { timeout: 10_000 }).toMatch(/^(completed|failed)$/);
+  await expect.poll(async () => (await getRun(db, id))?.state).toMatch(/^(completed|failed)$/);
   stop.abort();
   await worker.done;
   await watcher.close();

@@ -48,7 +48,7 @@ export function testWorkersClocks(open: OpenRunsStore): void {
       );
       try {
         for (const id of ids) {
-          await expect.poll(async () => (await getRun(store.db, id))?.state, { timeout: 30_000 }).toBe('completed');
+          await expect.poll(async () => (await getRun(store.db, id))?.state).toBe('completed');
         }
       } finally {
         stop.abort();

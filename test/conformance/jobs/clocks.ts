@@ -52,7 +52,7 @@ export function testRunnersClocks(open: OpenStore): void {
       }
       const runners = startRunners(2600);
       const stateOf = async (id: string) => (await findJob(fixture.db, fixture.projectId, id))?.state;
-      for (const id of ids) await expect.poll(() => stateOf(id), { timeout: 30_000 }).toBe('succeeded');
+      for (const id of ids) await expect.poll(() => stateOf(id)).toBe('succeeded');
       stop.now.abort();
       await Promise.all(runners.map(({ done }) => done));
       expect(ran.toSorted()).toEqual(['job 0', 'job 1', 'job 2', 'job 3']);
@@ -63,7 +63,7 @@ export function testRunnersClocks(open: OpenStore): void {
       const capabilities = { scheduled_tasks: ['runEveryHour'] };
       await addApp(fixture.db, fixture.projectId, { capabilities, now: hour });
       const runners = startRunners(0);
-      await expect.poll(() => ran, { timeout: 30_000 }).toEqual(['scheduled']);
+      await expect.poll(() => ran).toEqual(['scheduled']);
       await wait(200);
       stop.now.abort();
       await Promise.all(runners.map(({ done }) => done));

@@ -268,9 +268,7 @@ describe('undo of an import run', () => {
       const run = await getRun(db, 'run-b');
       return { waiting: run?.waiting, ...run?.progress.undo };
     };
-    await expect
-      .poll(shown, { timeout: 30_000 })
-      .toMatchObject({ waiting: { reason }, done: 1, total: 2, partsDone: 1, partsTotal: 2 });
+    await expect.poll(shown).toMatchObject({ waiting: { reason }, done: 1, total: 2, partsDone: 1, partsTotal: 2 });
     release.resolve();
     expect(await undone).toMatchObject({ rows_left: 0 });
     expect(await shown()).toMatchObject({ waiting: null, done: 2, partsDone: 2, partsTotal: 2 });

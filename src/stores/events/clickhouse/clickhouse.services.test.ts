@@ -215,7 +215,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
       process.kill(victim, 'SIGCONT');
     }
     await insertRows(store, `hung-${project}`, rowsOf(project, { event: 'while it hangs' }));
-    await expect.poll(() => countRows(store, project), { timeout: 60_000 }).toEqual({ all: 400, shown: 400 });
+    await expect.poll(() => countRows(store, project)).toEqual({ all: 400, shown: 400 });
     await store.close();
   });
 
@@ -226,7 +226,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     const host = hostsOf(1)[2] ?? '';
     const own = `project_id = ${project}`;
     const partsOf = () => ask(host, `SELECT DISTINCT _part FROM events_local WHERE ${own}`);
-    await expect.poll(partsOf, { timeout: 60_000 }).not.toBe('');
+    await expect.poll(partsOf).not.toBe('');
     const path = await ask(
       host,
       `SELECT path FROM system.parts WHERE table = 'events_local' AND active AND name = '${await partsOf()}'`,
@@ -234,9 +234,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     flipMiddleBit(join(path, 'data.bin'));
     await ask(host, 'SELECT sum(cityHash64(*)) FROM events_local').catch((error: unknown) => error);
     const health = () => store.health();
-    await expect
-      .poll(health, { timeout: 60_000 })
-      .toEqual({ ok: true, detail: expect.stringContaining('/detached/broken_') });
+    await expect.poll(health).toEqual({ ok: true, detail: expect.stringContaining('/detached/broken_') });
     expect(await countRows(store, project)).toEqual({ all: 200, shown: 200 });
     await store.close();
   });
@@ -276,7 +274,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
       );
       return Number(row?.rows);
     };
-    await expect.poll(copies, { timeout: 60_000 }).toBe(600);
+    await expect.poll(copies).toBe(600);
     await store.runTables.drop(run);
     expect(await countsOf(store, run, 'shown')).toEqual(expectedCounts(run, rows));
     await store.close();
