@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { derivedId } from '../../base/ids.ts';
 import { createUuids, fastId } from './derived-uuids.ts';
 
-describe('ids that follow from names', () => {
-  it('are those of derivedId, whatever the parts', () => {
+describe('ids derived from names', () => {
+  it('equal those of derivedId for any parts', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 30 }), { minLength: 1, maxLength: 4 }), (parts) => {
         expect(fastId(...parts)).toBe(derivedId(...parts));
@@ -15,7 +15,7 @@ describe('ids that follow from names', () => {
     }
   });
 
-  it('take any 16 bytes as namespace', () => {
+  it('accept any 16 bytes as namespace', () => {
     expect(createUuids(Buffer.from('posthog_mixpanel'))('evt-1')).toBe('b1e8294d-c1b5-55f9-bb71-a01a10983447');
   });
 });

@@ -3,11 +3,11 @@ import { carriedIn, carriedText, eventsOfLine, listCarriers, withValue } from '.
 import { createPick, deepValue, exactValue } from '../../../test/support/exact-values.ts';
 import { formats } from './registry.ts';
 
-/** In all; each format gets its share. */
+/** The total; each format gets its share. */
 const records = 10_000;
 const carriers = listCarriers();
 
-describe('every digit survives', () => {
+describe('numbers keep every digit', () => {
   it('every format with custom properties is covered', () => {
     const without = formats.filter((format) => !carriers.some((carrier) => carrier.format === format));
     expect(without.map(({ slug }) => slug)).toEqual([]);

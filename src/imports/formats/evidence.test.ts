@@ -8,7 +8,7 @@ const rules = formats.flatMap((format) =>
   evidenceKinds.map((kind) => [format.slug, kind, format.evidence[kind], format] as const),
 );
 
-/** What is wrong with a rule. */
+/** The faults of a rule. */
 function faultsOf(slug: string, rule: EvidencedRule, options: readonly string[]): readonly string[] {
   const faults: string[] = [];
   if (!rule.rule.endsWith('.')) faults.push('expected a sentence');
@@ -31,7 +31,7 @@ describe('the rules of every format', () => {
     },
   );
 
-  it('a format with an option for its zone says so', () => {
+  it('a format with an option for its time zone documents it', () => {
     const zoned = formats.filter(({ options }) => options.some(({ key }) => key === 'time_zone'));
     expect(zoned.length).toBeGreaterThan(4);
     const options = zoned.map(({ evidence: { zone } }) => ('option' in zone ? zone.option : undefined));
@@ -52,21 +52,24 @@ const zoneless: readonly Zoneless[] = [
   ['statsig', { name: 'seen', userID: 'u', timestamp: '2024-05-01 10:20:30' }, {}],
 ];
 
-describe('a time without a zone, of which the vendor does not say which one holds', () => {
-  it.each(zoneless)('%s: is taken as UTC with a warning, or as the option time_zone says', (slug, record, options) => {
-    const format = findFormat(slug);
-    if (format === undefined) throw new Error(`expected a format ${slug}`);
-    const timeOf = (more: Readonly<Record<string, string>>, given: object = record): unknown => {
-      const [result] = readAll(format, [given], { ...options, ...more });
-      return result?.kind === 'events' ? [result.events.at(-1)?.timestamp, result.notes ?? []] : result;
-    };
-    const note = { of: 'zone_assumed', sample: '2024-05-01 10:20:30' };
-    expect(timeOf({})).toEqual(['2024-05-01T10:20:30.000Z', [note]]);
-    expect(timeOf({ time_zone: 'UTC' })).toEqual(['2024-05-01T10:20:30.000Z', []]);
-    expect(timeOf({ time_zone: 'Europe/Berlin' })).toEqual(['2024-05-01T08:20:30.000Z', []]);
-    const zoned = JSON.parse(JSON.stringify(record).replace('10:20:30', '10:20:30Z')) as object;
-    expect(timeOf({}, zoned)).toEqual(['2024-05-01T10:20:30.000Z', []]);
-  });
+describe('a time without a zone, where the vendor does not document the zone', () => {
+  it.each(zoneless)(
+    '%s: is read as UTC with a warning, or in the zone of the option time_zone',
+    (slug, record, options) => {
+      const format = findFormat(slug);
+      if (format === undefined) throw new Error(`expected a format ${slug}`);
+      const timeOf = (more: Readonly<Record<string, string>>, given: object = record): unknown => {
+        const [result] = readAll(format, [given], { ...options, ...more });
+        return result?.kind === 'events' ? [result.events.at(-1)?.timestamp, result.notes ?? []] : result;
+      };
+      const note = { of: 'zone_assumed', sample: '2024-05-01 10:20:30' };
+      expect(timeOf({})).toEqual(['2024-05-01T10:20:30.000Z', [note]]);
+      expect(timeOf({ time_zone: 'UTC' })).toEqual(['2024-05-01T10:20:30.000Z', []]);
+      expect(timeOf({ time_zone: 'Europe/Berlin' })).toEqual(['2024-05-01T08:20:30.000Z', []]);
+      const zoned = JSON.parse(JSON.stringify(record).replace('10:20:30', '10:20:30Z')) as object;
+      expect(timeOf({}, zoned)).toEqual(['2024-05-01T10:20:30.000Z', []]);
+    },
+  );
 
   it('Adobe: a time in GMT needs no zone', () => {
     const [, record] = zoneless[0] ?? [];

@@ -26,10 +26,10 @@ describe('names', () => {
   });
 });
 
-describe('a table that was edited', () => {
+describe('an edited name table', () => {
   const standard: NameTable = { events: { a: 'b' }, properties: { c: 'd' }, person_properties: { e: null } };
 
-  it('takes the place of the part it gives', () => {
+  it('replaces the parts that it contains', () => {
     expect(parseNames(standard, { events: { x: null } })).toEqual({ ...standard, events: { x: null } });
     expect(parseNames(standard, { properties: {} })).toEqual({ ...standard, properties: {} });
   });
@@ -40,7 +40,7 @@ describe('a table that was edited', () => {
     [{ events: [] }, 'names.events: expected an object'],
     [{ properties: { a: '' } }, 'names.properties.a: expected a name, or null'],
     [{ person_properties: { a: 1 } }, 'names.person_properties.a: expected a name, or null'],
-  ])('%j is refused', (given, message) => {
+  ])('%j is rejected', (given, message) => {
     expect(() => parseNames(standard, given)).toThrow(FormatOptionsError);
     expect(() => parseNames(standard, given)).toThrow(message);
   });

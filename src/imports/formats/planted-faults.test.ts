@@ -7,7 +7,7 @@ import { plans } from '../../../test/support/planted-plans.ts';
 const count = 1500;
 const seed = 7;
 
-/** What really becomes of the lines that were planted. */
+/** The actual outcome of the planted lines. */
 function outcomeOf(result: RecordResult, seen: ReadonlySet<string>): PlantedFault['outcome'] {
   if (result.kind !== 'events') return result.kind;
   const isStorable = result.events.every(
@@ -24,7 +24,7 @@ function keysOf(result: RecordResult): string[] {
   );
 }
 
-/** A line that is not JSON is no record. */
+/** A line that is not JSON is not a record. */
 function readLine(line: string, reader: RecordReader): RecordResult {
   let record: unknown;
   try {
@@ -36,7 +36,7 @@ function readLine(line: string, reader: RecordReader): RecordResult {
 }
 
 describe('exports with planted faults', () => {
-  it('there are some for every format', () => {
+  it('exist for every format', () => {
     expect(Object.keys(plans)).toEqual(formats.map(({ slug }) => slug));
     expect(() => faultyExport('constructor', 1, 1)).toThrow(/expected one of .*amplitude, .*got constructor/);
   });
@@ -51,7 +51,7 @@ describe('exports with planted faults', () => {
     const { bytes, faults, planted } = read();
     const lines = bytes.toString().split('\n').slice(0, -1);
 
-    it('holds all clean records as they are, and every kind of fault at the rate asked for', () => {
+    it('contains all clean records unchanged, and every kind of fault at the requested rate', () => {
       const clean = lines.filter((_, index) => !faults.has(index + 1));
       const records = [...(plans[slug]?.records(seed, count) ?? [])];
       expect(clean).toHaveLength(records.length);
@@ -66,7 +66,7 @@ describe('exports with planted faults', () => {
       expect(read().bytes.equals(bytes)).toBe(true);
     });
 
-    it('every planted line becomes what it is said to become', () => {
+    it('every planted line has the expected outcome', () => {
       const reader = format.createReader(plans[slug]?.options ?? {}, format.names);
       const seen = new Set<string>();
       const wrong: unknown[] = [];

@@ -1,12 +1,12 @@
 import { integer } from '../../base/integer-text.ts';
 
 /**
- * What a reader has to say beside the events of a record. This is the one list of them: the check counts them and shows one sentence
- * each, the report and the API repeat it.
+ * Notes that a reader adds to a record. This is their only list: the check counts them and shows a sentence for each, which the
+ * report and the API repeat.
  *
- * - `incomplete`: the source itself says that something is missing. Such a run is never called complete.
- * - `reading`: how records were read that could have been read otherwise.
- * - `assumed`: the source does not say what was needed, and something was assumed.
+ * - `incomplete`: the source itself reports missing data. Such a run is never called complete.
+ * - `reading`: how records were read where another reading was possible.
+ * - `assumed`: the source does not contain what was needed, and something was assumed.
  */
 export const recordNotes = {
   mixpanel_terminated_early: {
@@ -149,31 +149,31 @@ export type NoteKind = 'incomplete' | 'reading' | 'assumed';
 
 interface RecordNote {
   readonly kind: NoteKind;
-  /** Slugs of the formats that can have it. */
+  /** Slugs of the formats that can produce it. */
   readonly formats: readonly string[] | 'all';
-  /** Page of the vendor, or its own tests or issues, that the rule follows. */
+  /** Page, test or issue of the vendor that the rule follows. */
   readonly evidence: string;
   readonly detail: (found: NoteCount) => string;
 }
 
-/** In a record. */
+/** A note on one record. */
 export interface FoundNote {
   readonly of: NoteCode;
-  /** Of how many records; default 1. */
+  /** Number of records; default 1. */
   readonly count?: number;
-  /** What is added up beside the number of records: how much is missing. */
+  /** The missing amount, summed in addition to the number of records. */
   readonly amount?: number;
   readonly sample?: string;
 }
 
-/** In many records. */
+/** One kind of note over many records. */
 export interface NoteCount {
   readonly count: number;
   readonly amount: number;
   readonly samples: readonly string[];
 }
 
-/** Of many, by code; JSON. */
+/** Notes over many records, by code; stored as JSON. */
 export type NoteCounts = Readonly<Partial<Record<NoteCode, NoteCount>>>;
 
 function plural(count: number, one: string, many: string): string {

@@ -4,7 +4,7 @@ import { findFormat, formats } from './registry.ts';
 import { eventsOf, eventsOfExample, readAll } from '../../../test/support/format-check.ts';
 
 describe('every format', () => {
-  it('is found by its slug, which no other has', () => {
+  it('is found by its unique slug', () => {
     expect(formats.map(({ slug }) => findFormat(slug))).toEqual(formats);
     expect(new Set(formats.map(({ slug }) => slug)).size).toBe(formats.length);
     expect(formats.map(({ slug }) => slug)).toEqual(formats.map(({ slug }) => slug).toSorted());
@@ -17,7 +17,7 @@ describe('every format', () => {
       expect(eventsOfExample(format)).toEqual(format.example.events);
     });
 
-    it('refuses an option that it does not have', () => {
+    it('rejects an unknown option', () => {
       expect(() => format.createReader({ ...format.example.options, nonsense: 'x' }, format.names)).toThrow(
         FormatOptionsError,
       );

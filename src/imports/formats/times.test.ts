@@ -20,7 +20,7 @@ describe('times of records', () => {
     [1e300, undefined],
     [-3_000_000_000, undefined],
     [null, undefined],
-  ])('the number %s by its size', (value, expected) => {
+  ])('reads the number %s by its magnitude', (value, expected) => {
     expect(epochTime(value)).toBe(expected);
   });
 
@@ -30,7 +30,7 @@ describe('times of records', () => {
     ['253402300799', 'the same as a text'],
     [253_402_300_799_000, 'milliseconds of the year 9999, which are microseconds of 1978'],
     ['253402300799000000', 'microseconds of the year 9999, which are nanoseconds of 1978'],
-  ])('%s without a unit is no time: %s', (value, _why) => {
+  ])('%s without a unit is not a time: %s', (value, _why) => {
     expect(epochTime(value)).toBeUndefined();
     expect(epochTime(631_152_000_000)).toBe('1990-01-01T00:00:00.000Z');
     expect(epochTime(253_402_300_799, 'ms')).toBe('1978-01-11T21:31:40.799Z');
@@ -74,7 +74,7 @@ describe('times of records', () => {
     ['04.03.2021', undefined],
     ['', undefined],
     [20_210_304, undefined],
-  ])('the text %j', (value, expected) => {
+  ])('reads the text %j', (value, expected) => {
     expect(textTime(value)).toBe(expected);
   });
 
@@ -87,7 +87,7 @@ describe('times of records', () => {
     ['an hour that comes twice', '2021-10-31 02:30:00', '2021-10-31T00:30:00.000Z'],
     ['after both', '2021-10-31 03:00:00', '2021-10-31T02:00:00.000Z'],
     ['an explicit zone', '2021-07-10T12:00:00-04:00', '2021-07-10T16:00:00.000Z'],
-  ])('without a zone, in Berlin, %s', (_name, text, expected) => {
+  ])('reads a time without a zone in Berlin: %s', (_name, text, expected) => {
     expect(textTime(text, zoneOption('zone', 'Europe/Berlin'))).toBe(expected);
   });
 
@@ -97,11 +97,11 @@ describe('times of records', () => {
     ['-0300', '2021-07-10T15:00:00.000Z'],
     ['Asia/Kathmandu', '2021-07-10T06:15:00.000Z'],
     ['Australia/Lord_Howe', '2021-07-10T01:30:00.000Z'],
-  ])('the zone %s', (name, expected) => {
+  ])('reads the zone %s', (name, expected) => {
     expect(anyTime('2021-07-10 12:00', zoneOption('zone', name))).toBe(expected);
   });
 
-  it('agrees with the calendar of the run time on every hour of a year with its changes', () => {
+  it('agrees with Intl on every hour of a year, including clock changes', () => {
     const zone = zoneOption('zone', 'America/New_York');
     const clock = new Intl.DateTimeFormat('sv-SE', {
       timeZone: 'America/New_York',

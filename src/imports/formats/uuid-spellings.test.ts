@@ -48,8 +48,8 @@ const cases: readonly (readonly [string, Format, (uuid: string) => object, Forma
   ['heap', heap, (id) => ({ event_table_name: 'x', event_id: id, user_id: 'd', time }), {}],
 ];
 
-describe('the uuid that a record has', () => {
-  it.each(cases)('%s: is the same one in every spelling', async (_name, format, recordOf, formatOptions) => {
+describe('the uuid of a record', () => {
+  it.each(cases)('%s: is the same in every spelling', async (_name, format, recordOf, formatOptions) => {
     const lines = spellings.map((each) => `${JSON.stringify(recordOf(each))}\n`);
     const { fast, reader } = await checkWithBoth(format, [Buffer.from(lines.join(''))], { formatOptions });
     expect(fast).toEqual(reader);

@@ -21,13 +21,13 @@ describe.each(formats.map((format) => [format.slug, format] as const))('records 
       { stream: 'events', data: own, emitted_at: 1_704_153_600_000 },
       { type: 'RECORD', record: { stream: 'events', data: own, emitted_at: 1 } },
     ]),
-  )('in an envelope of Airbyte are what they are without it, and the check says so: %j', (envelope) => {
+  )('are the same within an envelope of Airbyte, and the check reports it: %j', (envelope) => {
     const result = readWith(slug, envelope, format.example.options);
     expect({ ...result, notes: undefined }).toEqual({ ...bare, notes: undefined });
     expect(result.notes).toEqual([...(bare.notes ?? []), { of: 'airbyte_envelope' }]);
   });
 
-  it('an error message among them is noted as what is missing, and not rejected', () => {
+  it('an error message among them is noted as missing data, and not rejected', () => {
     const error = { result: 'error', message: 'The date is not valid' };
     expect(readWith(slug, error, format.example.options)).toMatchObject({
       kind: 'skipped',
@@ -47,7 +47,7 @@ describe('Airbyte', () => {
     expect({ ...fromStream, notes: undefined }).toEqual({ ...fromExport, notes: undefined });
   });
 
-  it('rules of a mapping that lead into the envelope still hold', () => {
+  it('rules of a mapping that refer to the envelope still apply', () => {
     const rules = { event: '_airbyte_data.e', distinct_id: '_airbyte_data.u', timestamp: '_airbyte_data.t' };
     const record = { _airbyte_data: { e: 'x', u: 'u1', t: '2024-01-01T00:00:00Z' } };
     const result = readWith('mapping', record, { mapping: JSON.stringify(rules) });
@@ -61,7 +61,7 @@ describe('Airbyte', () => {
   });
 });
 
-describe('a line that says that the export ended early', () => {
+describe('a line by which the vendor marks an export as incomplete', () => {
   it.each(['export terminated early', 'terminated early', '[terminated early]', ' Export terminated early\r'])(
     '%j',
     (line) => {
@@ -70,7 +70,7 @@ describe('a line that says that the export ended early', () => {
     },
   );
 
-  it('is nothing that only mentions it', () => {
+  it('is not a line that merely contains the phrase', () => {
     expect(incompleteLine('mixpanel', '{"event":"export terminated early"')).toBeUndefined();
   });
 });

@@ -42,14 +42,14 @@ const fromTools: readonly (readonly [string, string])[] = [
 ];
 
 describe('archives and packed files', () => {
-  it.each(fromTools)('%s as the tool itself writes it', async (_name, text) => {
+  it.each(fromTools)('reads %s as written by the tool itself', async (_name, text) => {
     expect((await read(Buffer.from(text, 'base64'))).lines).toEqual(['{"a":1}', '{"a":2}']);
   });
 
   it.each([
     ['xz', packXz],
     ['bzip2', packBzip2],
-  ])('%s with any one byte altered gives the same records or an error, and always ends', async (_name, pack) => {
+  ])('%s with any single byte altered gives the same records or an error, and always ends', async (_name, pack) => {
     const lines = Array.from({ length: 40 }, (_, a) => `{"a":${a},"text":"${'x'.repeat(a)}"}`);
     const sound = pack(Buffer.from(lines.map((line) => `${line}\n`).join('')));
     const altered = fc.tuple(fc.nat({ max: sound.length - 1 }), fc.integer({ min: 1, max: 255 }));
@@ -73,7 +73,7 @@ describe('archives and packed files', () => {
     ['tar', makeTar([{ path: 'x', content: gzipSync(Buffer.alloc(4_000_000, '{}\n')) }])],
     // 50,000 bytes that are 45 bytes of bzip2.
     ['bzip2 by itself', Buffer.concat(Array.from({ length: 80 }, () => packBzip2(Buffer.alloc(50_000, ' '))))],
-  ])('%s that grows beyond measure is refused', async (_name, bytes) => {
+  ])('%s that expands excessively is rejected', async (_name, bytes) => {
     const error = await failure(read(bytes, { ratioMax: 100, unguardedBytes: 1_000_000 }));
     expect(error).toMatchObject({ name: 'SourceError', message: expect.stringContaining('at most 100 decompressed') });
   });

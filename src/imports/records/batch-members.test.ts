@@ -49,7 +49,7 @@ describe('batches of a gateway', () => {
     );
   });
 
-  it('a batch too large to be held is still read, and members that come too late to be copied are a fault', async () => {
+  it('a batch too large for memory is still read, and members that come too late to be copied are a fault', async () => {
     const ahead = JSON.stringify({ receivedAt, batch: [message('1'), message('2'), message('3')] });
     const behind = JSON.stringify({ batch: [message('4'), message('5'), message('6')], receivedAt });
     const pieces: Piece[] = [];

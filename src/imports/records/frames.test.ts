@@ -59,7 +59,7 @@ describe('layouts of records in a file', () => {
   const every = Array.from({ length: 3000 }, (_, at) => at + 1);
   const spread = Array.from({ length: 500 }, (_, at) => at * 773);
 
-  it.each(frames)('%s are read as such, which is said, however the bytes are cut', async (_name, text, how) => {
+  it.each(frames)('%s are recognised and reported, however the bytes are split', async (_name, text, how) => {
     for (const bytes of [Buffer.from(text), gzipSync(text)]) {
       for (const cuts of [[], every, spread]) {
         const read = await readBack(cutAt(bytes, cuts), hints);
@@ -74,7 +74,7 @@ describe('layouts of records in a file', () => {
     ['with other members', { app_id: 'x', data: [{ a: 1 }] }],
     ['a batch of a vendor', { events: [{ a: 1 }], mpid: '1' }],
     ['without a list of objects', { data: [1, 2], next: null }],
-  ])('an object that holds a list is a record: %s', async (_name, object) => {
+  ])('an object that contains a list is a record: %s', async (_name, object) => {
     const text = `${JSON.stringify(object)}\n`;
     expect(parsed(await readBack(cutAt(Buffer.from(text + text), []), hints))).toEqual([object, object]);
     expect(parsed(await readBack(cutAt(Buffer.from(text), []), hints))).toEqual([object]);
@@ -115,7 +115,7 @@ const piece = fc.constantFrom(
   '{}',
 );
 const textOf = fc.array(piece, { maxLength: 8 }).map((parts) => parts.join(''));
-/** As an exporter writes it that does not escape control characters. */
+/** As written by an exporter that does not escape control characters. */
 const raw = (value: unknown): string =>
   JSON.stringify(value).replaceAll(/\\[ntr]|\\u0000/g, (escape, at: number, all: string) =>
     backslashesBefore(all, at) % 2 === 0 ? (JSON.parse(`"${escape}"`) as string) : escape,
@@ -149,7 +149,7 @@ describe('lines of JSON with raw control characters in their strings', () => {
     expect(parsed(await linesOf(`[\n${values.map(raw).join(',\n')}\n]`))).toEqual(values);
   });
 
-  it('a cut line affects no other and is one broken record', async () => {
+  it('a truncated line affects no other and is one broken record', async () => {
     const { lines } = await linesOf(
       '{"a":1}\n{"note":"cut\n{"b":2}\n{"c":"cut "too"\nmore" of it\n{}\n{"d":4}\nend "early\n',
     );
@@ -179,7 +179,7 @@ describe('lines of JSON with raw control characters in their strings', () => {
       .map((end) => ({ kind: 'cut', text: text.slice(0, end), value }) as const);
   });
 
-  it('of good, raw and cut lines in any order, every good and raw one is read, and every cut one rejected once', async () => {
+  it('in any order, every sound and raw line is read, and every truncated line is rejected once', async () => {
     const file = fc.array(fc.oneof(good, broken, cut), { minLength: 1, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(

@@ -15,18 +15,18 @@ describe('values of Parquet columns', () => {
     [123_456_789_012_345_678n, '1234567890123456.78'],
     [-123_456_789_012_345_678n, '-1234567890123456.78'],
     [new Uint8Array([0xff, 0xfe]), -0.02],
-  ])('the decimal %s becomes %s', (unscaled, expected) => {
+  ])('converts the decimal %s to %s', (unscaled, expected) => {
     expect(decimal(unscaled)).toBe(expected);
   });
 
-  it('times keep their microseconds, also before 1970, and days are days', () => {
+  it('times keep their microseconds, also before 1970, and dates stay dates', () => {
     expect(parquetParsers.timestampFromMicroseconds?.(1_709_251_200_123_456n)).toBe('2024-03-01T00:00:00.123456Z');
     expect(parquetParsers.timestampFromMicroseconds?.(-1n)).toBe('1969-12-31T23:59:59.999999Z');
     expect(parquetParsers.timestampFromNanoseconds?.(1_000_000_999n)).toBe('1970-01-01T00:00:01.000Z');
     expect(parquetParsers.dateFromDays?.(19_783)).toBe('2024-03-01');
   });
 
-  it('lists, structs and large integers within them are JSON', () => {
+  it('lists, structs and large integers within them become JSON', () => {
     const value = jsonColumn({ element: { name: 'a' }, children: [] })([
       { big: 2n ** 60n, small: 3n },
       new Uint8Array([1]),

@@ -118,7 +118,7 @@ function whole(value: number): Buffer {
 
 const sized = (bytes: Buffer): Buffer => Buffer.concat([whole(bytes.length), bytes]);
 
-/** Snappy with nothing but literals: a length, then pieces of at most 60 bytes. */
+/** Snappy with literals only: a length, then chunks of at most 60 bytes. */
 function snappy(bytes: Buffer): Buffer {
   const length = whole(bytes.length / 2);
   const parts: Buffer[] = [length];
@@ -181,7 +181,7 @@ describe('Avro files', () => {
     expect(await parsed(bytes, every)).toEqual(expected);
   });
 
-  it('a file that ends anywhere but between two blocks is rejected, never read as a shorter one', async () => {
+  it('a file truncated anywhere but between two blocks is rejected, never read as a shorter one', async () => {
     const bytes = avroFile('deflate');
     const header = avroFile('deflate', []).length;
     const firstBlock = avroFile('deflate', rows.slice(0, 2)).length;
@@ -193,7 +193,7 @@ describe('Avro files', () => {
     }
   });
 
-  it('a changed byte in a block is found: by its checksum, its packing or its end', async () => {
+  it('a changed byte in a block is detected by its checksum, its compression or its end', async () => {
     const bytes = avroFile('snappy');
     const header = avroFile('snappy', []).length;
     for (const at of [header + 20, header + 60, bytes.length - 3]) {
@@ -203,13 +203,13 @@ describe('Avro files', () => {
     }
   });
 
-  it('an unknown codec is named', async () => {
+  it('an unknown codec is rejected by name', async () => {
     const bytes = Buffer.from(avroFile('null').toString('latin1').replace('\u0008null', '\u0008lz99'), 'latin1');
     await expect(parsed(bytes)).rejects.toThrow('expected an Avro file packed with null, deflate, snappy, zstandard');
   });
 });
 
-describe('numbers of records and items that an Avro file claims', () => {
+describe('counts of records and items that an Avro file claims', () => {
   const texts = Buffer.concat([sized(Buffer.from('a')), sized(Buffer.from('b')), sized(Buffer.from('c'))]);
 
   it.each([
@@ -218,7 +218,7 @@ describe('numbers of records and items that an Avro file claims', () => {
     ['less than none', -3, /expected a number of records, got -3/],
     ['four of three', 4, /continues beyond its block/],
     ['4e9 of three', 4e9, /should contain 4000000000 records, but has 6 bytes/],
-  ])('%s: the file is refused, and no record is dropped', async (_name, count, message) => {
+  ])('%s: the file is rejected, and no record is dropped', async (_name, count, message) => {
     await expect(read(containerOf('string', [{ count, packed: texts }]))).rejects.toThrow(message);
     expect(await parsed(containerOf('string', [{ count: 3, packed: texts }]))).toEqual(['a', 'b', 'c']);
   });
@@ -237,7 +237,7 @@ describe('numbers of records and items that an Avro file claims', () => {
       'an array in a record',
       { type: 'record', name: 'R', fields: [{ name: 'a', type: { type: 'array', items: 'long' } }] },
     ],
-  ])('%s that claims 4e9 items is refused without reading them', async (_name, of) => {
+  ])('%s that claims 4e9 items is rejected without reading them', async (_name, of) => {
     for (const count of [4e9, -4e9]) {
       const packed = Buffer.concat([whole(count), whole(1), sized(Buffer.from('a'))]);
       await expect(read(containerOf(of, [{ count: 1, packed }]))).rejects.toThrow(/does not fit the schema/);

@@ -6,7 +6,7 @@ import { cutAt, readBack } from './record-files.fixture.ts';
 const hints: ReadHints = { name: 'a.csv', signal: new AbortController().signal, tempDir: 'none' };
 const every = Array.from({ length: 3000 }, (_, at) => at + 1);
 
-/** Its rows, however the bytes are cut. */
+/** The rows, asserted to be the same however the bytes are split. */
 async function rowsOf(text: string): Promise<unknown[]> {
   const [first, ...others] = await Promise.all(
     [Buffer.from(text), gzipSync(text)].flatMap((bytes) =>
@@ -23,8 +23,8 @@ async function readAs(text: string): Promise<string | undefined> {
   return undefined;
 }
 
-describe('tables as tools write them', () => {
-  it('an empty cell is no value, quotes around nothing are an empty text, and \\N without quotes is no value', async () => {
+describe('tables as written by tools', () => {
+  it('an empty cell is no value, empty quotes are an empty text, and \\N without quotes is no value', async () => {
     expect(await rowsOf('a,b,c,d\r\n1,,"",\r\n2,"\\N",\\N,\\N\r\n,,,\r\n')).toEqual([
       { a: '1', c: '' },
       { a: '2', b: '\\N' },
@@ -32,7 +32,7 @@ describe('tables as tools write them', () => {
     ]);
   });
 
-  it('quotes behind backslashes are found by content', async () => {
+  it('quotes after backslashes are interpreted by the content of the table', async () => {
     const text = 'id,note\n1,"He said \\"hi\\", ok"\n2,"C:\\\\dir\\x"\n3,"a ""b"" c"\n4,plain\\\n';
     expect(await rowsOf(text)).toEqual([
       { id: '1', note: 'He said "hi", ok' },
@@ -45,14 +45,14 @@ describe('tables as tools write them', () => {
     );
   });
 
-  it('backslashes at the end of quoted cells are themselves where the table is sound so', async () => {
+  it('backslashes at the end of quoted cells are literal where the table is valid that way', async () => {
     expect(await rowsOf('id,dir\n1,"C:\\"\n2,"D:\\x"\n')).toEqual([
       { id: '1', dir: 'C:\\' },
       { id: '2', dir: 'D:\\x' },
     ]);
   });
 
-  it.each(['sep=;\r\n', 'sep=;\n', '"sep=;"\n'])('the first line of Excel names the delimiter: %j', async (line) => {
+  it.each(['sep=;\r\n', 'sep=;\n', '"sep=;"\n'])('a first line of Excel sets the delimiter: %j', async (line) => {
     expect(await rowsOf(`${line}a;b,c\n1;2\n`)).toEqual([{ a: '1', 'b,c': '2' }]);
     const { faults } = await readBack(cutAt(Buffer.from(`${line}a;b\n1;2\n3\n`), []), hints);
     expect(faults).toMatchObject([{ place: 'line 4' }]);
@@ -63,12 +63,12 @@ describe('tables as tools write them', () => {
     expect(await readAs('a,b\r1,2\r')).toContain('lines ending with CR');
   });
 
-  it('lines above the header are refused, with the line in which the table begins', async () => {
+  it('lines above the header are rejected, with the line in which the table begins', async () => {
     const reading = readBack(cutAt(Buffer.from('Export of site X\nCreated 2024\n\na,b\n1,2\n'), []), hints);
     await expect(reading).rejects.toThrow('a table that begins in line 4: remove the lines above it');
   });
 
-  it('other bytes than UTF-8 are named with what converts them', async () => {
+  it('bytes other than UTF-8 are rejected with the command that converts them', async () => {
     const { faults } = await readBack(cutAt(Buffer.from('a,b\n1,caf\xe9\n', 'latin1'), []), hints);
     expect(faults).toMatchObject([{ place: 'line 2', reason: expect.stringContaining('iconv -f WINDOWS-1252') }]);
   });

@@ -27,7 +27,7 @@ async function linesOf(options: Write): Promise<readonly string[]> {
 }
 
 describe('Parquet', () => {
-  it('times, integers and JSON become what JSON can hold exactly', async () => {
+  it('times, integers and JSON become exact JSON values', async () => {
     const micros = 1_709_251_200_123_456n;
     const rows = await rowsOf({
       columnData: [
@@ -61,7 +61,7 @@ describe('Parquet', () => {
     expect(rows[1]).toMatchObject({ small: null, large: -1, at: '1970-01-01T00:00:00.000Z', props: '{"b":"ü"}' });
   });
 
-  it('decimals keep their point within records, lists and maps, and zero its sign', async () => {
+  it('decimals keep their scale within records, lists and maps, and zero its sign', async () => {
     const decimal = { type: 'INT64', converted_type: 'DECIMAL', precision: 18, repetition_type: 'OPTIONAL' } as const;
     const price = { ...decimal, name: 'price', scale: 2 };
     const rows = await linesOf({
@@ -92,7 +92,7 @@ describe('Parquet', () => {
     ]);
   });
 
-  it('decimals of any width, BSON and intervals become what JSON can hold', async () => {
+  it('decimals of any width, BSON and intervals become JSON values', async () => {
     const interval = (...numbers: readonly number[]): Uint8Array => new Uint8Array(Uint32Array.from(numbers).buffer);
     const bytes = { type: 'BYTE_ARRAY', repetition_type: 'REQUIRED' } as const;
     const rows = await rowsOf({
@@ -207,7 +207,7 @@ describe('Parquet files of pyarrow', () => {
     },
   );
 
-  it.each(files)('%s: numbers that JSON cannot hold are counted, with their columns', async (file) => {
+  it.each(files)('%s: numbers that JSON cannot represent are counted, with their columns', async (file) => {
     const notes: ReadingNote[] = [];
     const hints = { name: file, signal: new AbortController().signal, tempDir: tmpdir() };
     for await (const chunk of readRecordFile(join(folder, file), hints)) notes.push(...(chunk.notes ?? []));
@@ -217,7 +217,7 @@ describe('Parquet files of pyarrow', () => {
     expect(new Set(notes.map(({ of }) => of))).toEqual(new Set(['numbers_not_finite']));
   });
 
-  it('a schema that claims more columns than it has is refused', async () => {
+  it('a schema that claims more columns than it has is rejected', async () => {
     const bytes = Buffer.from(parquetWriteBuffer({ columnData: [{ name: 'a', data: ['x'], type: 'STRING' }] }));
     // The root's number of children: one, as a zigzag number behind its name.
     const at = bytes.lastIndexOf('root') + 'root'.length;

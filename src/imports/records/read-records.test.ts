@@ -71,12 +71,12 @@ describe('records of a file', () => {
     expect(readdirSync(tempDir).filter((name) => name.endsWith('.spool'))).toEqual([]);
   });
 
-  it('files of an archive come in its order, without what archivers add', async () => {
+  it('files of an archive are read in its order, without those that archivers add', async () => {
     const files = ['b', 'a/1', '.DS_Store', 'a/._1'].map((path) => ({ path, content: `{"file":"${path}"}` }));
     expect(parsed(await readText(makeZip(files)))).toEqual([{ file: 'b' }, { file: 'a/1' }]);
   });
 
-  it('an empty file has no records, and neither have an empty array and an empty archive', async () => {
+  it('an empty file, array or archive has no records', async () => {
     for (const empty of ['', '[]', ' [ ]\n', '{"batch":[]}', gzipSync(''), makeZip([])]) {
       expect(await readText(empty)).toMatchObject({ lines: [], faults: [] });
     }
@@ -168,7 +168,7 @@ describe('input that is not a record', () => {
     expect((await readText('a,a,,b\n1,2,3,4')).lines).toEqual(['{"a":"1","a_2":"2","column_3":"3","b":"4"}']);
   });
 
-  it('so do 20,000 columns of one name', async () => {
+  it('20,000 columns of one name get unique names', async () => {
     const count = 20_000;
     const { lines } = await readText(`${'a,'.repeat(count)}a_7\n${'1,'.repeat(count)}2`);
     const row = JSON.parse(lines[0] ?? '') as Record<string, string>;
@@ -211,7 +211,7 @@ describe('damage', () => {
     return Buffer.concat([bytes.subarray(0, at), Buffer.alloc(50, 0xff), bytes.subarray(at + 50)]);
   }
 
-  it.each(cases)('%s: says where, and is tried again a few times', async (_name, bytes, message) => {
+  it.each(cases)('%s: is reported with its position, and is retried a few times', async (_name, bytes, message) => {
     const error = await readBack(cutAt(bytes, [100, 5000]), hints).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SourceWaitError);
     expect(error).toMatchObject({ unlimited: false, message: expect.stringMatching(message) });
@@ -237,7 +237,7 @@ describe('damage', () => {
       ['one byte', Buffer.from('x')],
       ['zeros, then words', Buffer.concat([Buffer.alloc(700), Buffer.from('x')])],
       ['half a header', Buffer.from([0x1f])],
-    ])('%s are refused, where they begin', async (_name, behind) => {
+    ])('%s are rejected with their position', async (_name, behind) => {
       const bytes = Buffer.concat([members, behind]);
       for (const at of [[], every]) {
         const error = await readBack(cutAt(bytes, at), hints).catch((thrown: unknown) => thrown);
@@ -246,7 +246,7 @@ describe('damage', () => {
       }
     });
 
-    it('a member that does not match its checksum is named with its bytes', async () => {
+    it('a member that does not match its checksum is reported with its bytes', async () => {
       const bytes = Buffer.from(members);
       const last = bytes.length - 8;
       bytes[last] = (bytes[last] ?? 0) ^ 1;
@@ -308,7 +308,7 @@ describe('damage', () => {
     ['begins', Buffer.from('just a sentence')],
     ['layers', gzipSync(gzipSync(gzipSync(gzipSync('{}'))))],
   ];
-  it.each(refused)('%s is refused with a sentence', async (word, bytes) => {
+  it.each(refused)('%s is rejected with an explanation', async (word, bytes) => {
     const error = await readBack(cutAt(bytes, []), hints).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(SourceError);
     expect(String(error)).toMatch(new RegExp(word));
@@ -323,7 +323,7 @@ describe('text in UTF-16', () => {
     ['little endian', little],
     ['big endian', Buffer.from(text, 'utf16le').swap16()],
     ['little endian, packed', gzipSync(little)],
-  ])('%s gives the records that it holds, however the bytes are cut', async (_name, bytes) => {
+  ])('%s gives the records that it contains, however the bytes are split', async (_name, bytes) => {
     await fc.assert(
       fc.asyncProperty(cuts, async (at) => {
         const read = await readBack(cutAt(bytes, at), hints);
@@ -337,13 +337,13 @@ describe('text in UTF-16', () => {
     ['ends within a character', little.subarray(0, -1)],
     ['ends within a pair', Buffer.from('\ufeffa,b\n\ud83d', 'utf16le')],
     ['holds half a pair', Buffer.from('\ufeffa,b\n\ud83d,1\n', 'utf16le')],
-  ])('that %s is damaged, and nothing is made up for it', async (_name, bytes) => {
+  ])('that %s is damaged, and nothing is substituted for it', async (_name, bytes) => {
     await expect(readBack(cutAt(bytes, [3, 9]), hints)).rejects.toThrow(SourceWaitError);
   });
 });
 
 describe('a data feed of Adobe Analytics', () => {
-  it('has no header: its first hit is a record like the others, and a line of names is not a record', async () => {
+  it('has no header: its first line is a record, and a line of names is not', async () => {
     const cells = Array.from({ length: 40 }, (_, index) => (index % 3 === 0 ? String(index) : ''));
     const lines = [cells.join('\t'), cells.toReversed().join('\t')];
     const read = await readText(`${lines.join('\n')}\n`);
@@ -366,7 +366,7 @@ describe('a narrow data feed', () => {
     },
   );
 
-  it('an escaped line break stays in its hit, wherever the bytes are cut', async () => {
+  it('an escaped line break stays in its hit, wherever the bytes are split', async () => {
     const bytes = Buffer.from('1714558830\tfirst\\\nsecond\tx\n1714558831\tends\\\\\n1714558832\topen\\\n');
     const expected = ['1714558830\tfirst\\\nsecond\tx', '1714558831\tends\\\\', '1714558832\topen\\'];
     for (let at = 1; at < bytes.length; at += 1) {
@@ -377,7 +377,7 @@ describe('a narrow data feed', () => {
 });
 
 describe('enriched events of Snowplow', () => {
-  it('have no header: the first line is an event like the others', async () => {
+  it('have no header: the first line is an event', async () => {
     const columns = Array.from({ length: 131 }, (_, index) => (index === 5 ? 'page_view' : ''));
     const [first, second] = [['shop', ...columns.slice(1)].join('\t'), ['"q"', ...columns.slice(1)].join('\t')];
     const read = await readText(`${first}\n\n${second}\r\n`);

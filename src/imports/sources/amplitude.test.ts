@@ -43,7 +43,7 @@ function lineOf(id: string): string {
   return JSON.stringify({ uuid: id, event_type: 'view', event_time: '2024-02-01 10:00:00.000000', user_id: 'ü' });
 }
 
-/** A zip of gzip files, several for an hour, in another order at each call. */
+/** A zip of gzip files, several for an hour, in a different order at each call. */
 function exportApi(random = seededRandom(1)) {
   return ({ path, query }: ExportRequestOf): Answer => {
     if (path !== '/api/2/export')
@@ -76,7 +76,7 @@ function spansOf(server: ExportServer): string[] {
 }
 
 describe('the export of Amplitude', () => {
-  it('every record of the hours asked for comes once, by day; nothing stays on disk', async () => {
+  it('every record of the requested hours is read once, by day; nothing remains on disk', async () => {
     await using server = await startExportServer(exportApi());
     const found = await readSource(sourceOf(server), range);
     expect([...found.keys()]).toEqual(['2024-03-01T22:00Z..2024-03-02', '2024-03-02', '2024-03-03..2024-03-03T02:00Z']);
@@ -95,7 +95,7 @@ describe('the export of Amplitude', () => {
   it.each([
     [400, 'The export is too large, choose a smaller range'],
     [504, 'Gateway timeout'],
-  ])('a day that is refused with %i is fetched by the hour', async (status, body) => {
+  ])('a day that is rejected with %i is fetched by the hour', async (status, body) => {
     const api = exportApi();
     await using server = await startExportServer((request) =>
       request.query.get('start') === request.query.get('end') ? api(request) : { status, body },
@@ -104,7 +104,7 @@ describe('the export of Amplitude', () => {
     expect(server.asked.length).toBe(3 + 2 + 24 + 2);
   });
 
-  it('an hour that is too large ends the run, and says what to do', async () => {
+  it('an hour that is too large ends the run with advice', async () => {
     await using server = await startExportServer(() => ({ status: 400, body: 'Exceeds the maximum size' }));
     await expect(readSource(sourceOf(server), range)).rejects.toThrow(/hour .* too large .* bucket/);
   });
@@ -143,7 +143,7 @@ describe('the export of Amplitude', () => {
     expect(String(error)).toMatch(message);
   });
 
-  it('an answer without a byte is not taken for an empty day', async () => {
+  it('an empty response is not taken for an empty day', async () => {
     await using server = await startExportServer(() => ({ status: 200, body: '' }));
     await expect(readSource(sourceOf(server), range)).rejects.toMatchObject({
       name: 'SourceWaitError',
@@ -151,7 +151,7 @@ describe('the export of Amplitude', () => {
     });
   });
 
-  it('without an end the range goes to the last midnight that is complete', async () => {
+  it('without an end, the range ends at the last complete midnight', async () => {
     const host = testSourceHost({ now: () => Date.parse('2024-03-04T02:30:00Z') });
     const source = amplitude.createSource(withDefaults(amplitude.fields, amplitude.example), host);
     const parts = await source.listParts(
@@ -167,7 +167,7 @@ describe('settings of Amplitude', () => {
     [{ secret_key: '' }, 'secret_key'],
     [{ region: 'mars' }, 'region'],
     [{ base_url: 'nowhere' }, 'base_url'],
-  ])('%j are refused', (settings, key) => {
+  ])('%j are rejected', (settings, key) => {
     expect(() => sourceOf({ url: '' }, settings)).toThrow(SettingsError);
     expect(() => sourceOf({ url: '' }, settings)).toThrow(`"${key}"`);
   });

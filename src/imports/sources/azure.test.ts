@@ -33,7 +33,7 @@ describe('blobs of a container', () => {
   it.each([
     ['an account key', { account_key: key }],
     ['a SAS token', { account_key: '', sas_token: `?${sas}` }],
-  ])('are read in the order of their names with %s, those that prefix and suffix name', async (_name, settings) => {
+  ])('are read in the order of their names with %s, if they match prefix and suffix', async (_name, settings) => {
     server.blobs.set('a b/2&3.json', Buffer.from('[{"b":1},\n{"b":2}]'));
     server.blobs.set('a b/1.json', gzipSync('{"a":1}\n'));
     server.blobs.set('a b/ü.json', Buffer.from('{"u":1}'));
@@ -48,7 +48,7 @@ describe('blobs of a container', () => {
     );
   });
 
-  it("the stand-in lets the vendor's own client in by the same signature", async () => {
+  it("the fake server accepts the signature of the vendor's own client", async () => {
     server.blobs.set('a', Buffer.from('x'));
     const credential = new StorageSharedKeyCredential('myexports', key);
     const client = new ContainerClient(`${server.endpoint}/events`, credential);
@@ -64,7 +64,7 @@ describe('blobs of a container', () => {
     expect(server.seen.filter((each) => /bytes=[1-9]/.test(each))).toHaveLength(3);
   });
 
-  it('a blob that was overwritten is not read as the one that was listed', async () => {
+  it('a blob that was overwritten is not read as the listed one', async () => {
     server.blobs.set('a', Buffer.from('{"a":1}\n'));
     const source = open();
     const [part] = await source.listParts({}, context);
@@ -74,14 +74,14 @@ describe('blobs of a container', () => {
     });
   });
 
-  it('a service that is busy is asked again', async () => {
+  it('a request to a busy service is retried', async () => {
     server.blobs.set('a', Buffer.from('{"a":1}\n'));
     server.slowDown(3);
     expect(await open().listParts({}, context)).toHaveLength(1);
   });
 });
 
-describe('what cannot be had', () => {
+describe('what cannot be read', () => {
   it('a missing container and wrong credentials are distinguished, without secrets', async () => {
     expect(await failure(open({ container: 'elsewhere' }))).toMatchObject({
       name: 'SourceError',
@@ -101,11 +101,11 @@ describe('what cannot be had', () => {
     [{ account_key: 'x y' }],
     [{ account_key: '', sas_token: 'sv=1' }],
     [{ endpoint: 'blob.example.com' }],
-  ])('%j is refused before anything is asked', (settings) => {
+  ])('%j is rejected before any request', (settings) => {
     expect(() => open(settings)).toThrow(SettingsError);
   });
 
-  it('an address that may not be reached is not asked', async () => {
+  it('no request is sent to an address that is not permitted', async () => {
     const stream = createOutboundStream({ allow: parseAllowList(''), connectTimeoutMs: 1000, idleMs: 1000 });
     expect(await failure(open({}, { stream }))).toMatchObject({ name: 'SourceError' });
     expect(server.seen).toEqual([]);

@@ -39,7 +39,7 @@ interface Meddled extends Source {
   readonly opened: string[];
 }
 
-/** The same source; `act` happens after the first chunk of each part that is opened, `times` times. */
+/** The same source; `act` runs after the first chunk of each opened part, `times` times. */
 function meddled(source: Source, act: (key: string) => Promise<unknown>, times = 1): Meddled {
   const opened: string[] = [];
   let left = times;
@@ -58,7 +58,7 @@ function meddled(source: Source, act: (key: string) => Promise<unknown>, times =
 
 interface Told {
   readonly staged: Record<string, string[]>;
-  /** What the run said that it waits for, or does again. */
+  /** The reasons that the run gave for waiting or repeating. */
   readonly reasons: string[];
 }
 
@@ -70,12 +70,12 @@ async function exported(test: ExportTest, source: Source): Promise<Told> {
   return { staged: await test.staged(), reasons };
 }
 
-/** Without the directory. */
+/** By name without the directory. */
 function named(staged: Record<string, string[]>): Record<string, string[]> {
   return Object.fromEntries(Object.entries(staged).map(([key, lines]) => [key.replace(`${dir}/data/`, ''), lines]));
 }
 
-describe('a file that changes while it is read never ends exact with anything missing', () => {
+describe('a file that changes while it is read never ends as exact with records missing', () => {
   const more = numbered(100, 'm');
   const other = numbered(250).map((line) => line.replace('n', 'o'));
   const cases: [how: string, act: () => Promise<unknown>, lines: readonly string[], said: RegExp][] = [
@@ -122,7 +122,7 @@ describe('a file that changes while it is read never ends exact with anything mi
     expect((await test.record()).totals.records).toBe(lines.length);
   });
 
-  it('a source that keeps changing ends the run after three more tries, with what happened and what to do', async () => {
+  it('a source that keeps changing ends the run after three more attempts, with the cause and advice', async () => {
     await using test = await exportTest();
     const grows = meddled(filesIn(file), () => appendFile(file, textOf(more)), 1000);
     const run = test.run(grows);
@@ -132,7 +132,7 @@ describe('a file that changes while it is read never ends exact with anything mi
     expect((await (await test.hold()).parts()).some(({ complete }) => complete)).toBe(true);
   });
 
-  it('one that grows between two looks is said so before anything is read', async () => {
+  it('a file that grows between two listings is reported before anything is read', async () => {
     await using test = await exportTest();
     const source = meddled(filesIn(file), async () => undefined);
     // The second check follows immediately after the pause.
@@ -143,7 +143,7 @@ describe('a file that changes while it is read never ends exact with anything mi
     expect(source.opened).toEqual([]);
   });
 
-  it('one that was only touched is not read again', async () => {
+  it('a file that was only touched is not read again', async () => {
     await using test = await exportTest();
     const source = meddled(filesIn(file), () => utimes(file, 1, 1));
     expect((await exported(test, source)).staged).toEqual({ [file]: numbered(250) });
@@ -152,7 +152,7 @@ describe('a file that changes while it is read never ends exact with anything mi
     expect((await (await test.hold()).parts())[0]?.identity).toBe(listed?.identity);
   });
 
-  it('an archive, too, and one that was only touched before a resume is not read again', async () => {
+  it('an archive is read again; one that was only touched before a resume is not', async () => {
     await using test = await exportTest();
     const zip = join(dir, 'data', 'a.zip');
     const content = (lines: readonly string[]): Buffer => makeZip([{ path: 'a.jsonl', content: textOf(lines) }]);
@@ -168,7 +168,7 @@ describe('a file that changes while it is read never ends exact with anything mi
     expect(again.opened).toEqual([]);
   });
 
-  it('changed after it was read and before the worker was killed, it is read again by the next one', async () => {
+  it('a file changed after it was read, before its worker was killed, is read again by the next worker', async () => {
     await using test = await exportTest();
     await writeFile(join(dir, 'data', 'b.jsonl'), textOf(numbered(250, 'b')));
     let segments = 0;
@@ -184,7 +184,7 @@ describe('a file that changes while it is read never ends exact with anything mi
 });
 
 describe('a directory that changes while it is read', () => {
-  it('gets its new files read, too', async () => {
+  it('its new files are read, too', async () => {
     await using test = await exportTest();
     const added = join(dir, 'data', 'b.jsonl');
     const source = meddled(filesIn(join(dir, 'data')), () => writeFile(added, textOf(['{"b":1}'])));
@@ -193,7 +193,7 @@ describe('a directory that changes while it is read', () => {
     expect(reasons).toContainEqual(expect.stringMatching(/b\.jsonl is new while the source was read/));
   });
 
-  it('a file that gets another name once it was read is not read twice', async () => {
+  it('a file renamed after it was read is not read twice', async () => {
     await using test = await exportTest();
     const b = join(dir, 'data', 'b.jsonl');
     await writeFile(b, textOf(numbered(250, 'b')));
@@ -208,7 +208,7 @@ describe('a directory that changes while it is read', () => {
     expect(Object.values(staged)).toEqual([numbered(250), numbered(250, 'b')]);
   });
 
-  it('one that is added to all the time ends the run', async () => {
+  it('a directory that keeps getting files ends the run', async () => {
     await using test = await exportTest();
     let files = 0;
     const source = meddled(
@@ -221,7 +221,7 @@ describe('a directory that changes while it is read', () => {
 });
 
 describe('a bucket that changes while it is read', () => {
-  it('objects that are overwritten are read again, those that are added too', async () => {
+  it('overwritten objects are read again, and added ones are read', async () => {
     await using test = await exportTest();
     await using server = await testBucketServer({ bucket: 'exports', accessKeyId: 'AKIDEXAMPLE' });
     for (const key of ['a', 'b', 'c']) server.objects.set(key, Buffer.from(textOf(numbered(50, key))));
@@ -247,7 +247,7 @@ describe('a web address that changes while it is read', () => {
     ['ETag', () => ({ etag: `"${version}"` })],
     ['Last-Modified', () => ({ 'last-modified': new Date(version * 1000).toUTCString() })],
     ['length', () => ({})],
-  ])('is read again: told by %s', async (_by, headers) => {
+  ])('is read again: detected by %s', async (_by, headers) => {
     version = 1;
     const server = createServer((request, response) => {
       const content = textOf(numbered(40 + version, `v${version}`));
@@ -303,7 +303,7 @@ describe('rows that change while they are read', () => {
   const names = (staged: Record<string, string[]>): string[] =>
     Object.values(staged).flatMap((lines) => lines.map((line) => (JSON.parse(line) as { name: string }).name));
 
-  it('all parts are read as they were at one moment, and the session ends with the export', async () => {
+  it('all parts are read in one snapshot, and the session ends with the export', async () => {
     await using test = await exportTest();
     const source = rowsOf();
     const { staged } = await exported(test, source);
@@ -314,7 +314,7 @@ describe('rows that change while they are read', () => {
     expect(names((await exported(test, rowsOf())).staged)).toHaveLength(72);
   });
 
-  it('changed between two workers, the parts concerned are read again and no other', async () => {
+  it('after a change between two workers, only the changed parts are read again', async () => {
     await using test = await exportTest();
     const first = meddled(rowsOf(), async () => undefined);
     let segments = 0;

@@ -41,7 +41,7 @@ async function failure(source: Source): Promise<unknown> {
 const sizes = (found: ReadonlyMap<string, readonly string[]>) => [...found].map(([key, lines]) => [key, lines.length]);
 
 describe('rows of a table', () => {
-  it('come day by day in UTC, with every digit of their numbers', async () => {
+  it('are read day by day in UTC, with every digit of their numbers', async () => {
     const found = await readSource(open(), {});
     expect(sizes(found)).toEqual([
       ['2024-05-01', 120],
@@ -55,7 +55,7 @@ describe('rows of a table', () => {
     expect(JSON.parse(line)).toMatchObject({ tags: ['a "b"', 'ü'] });
   });
 
-  it('are cut by blocks of a whole number, by day of a date, and not at all by a text; rows without a value are a part', async () => {
+  it('are split by blocks of an integer, by day of a date, and not at all by a text; rows without a value are a separate part', async () => {
     const query = 'select toInt64(id) - 150 as n, name, day from shop.events';
     expect(sizes(await readSource(open({ query, cursor_column: 'n', part_size: '100' }), {}))).toEqual([
       ['-200..-100', 50],
@@ -70,7 +70,7 @@ describe('rows of a table', () => {
     expect(sizes(await readSource(open({ query, cursor_column: 'name' }), {}))).toEqual([['all', 300]]);
   });
 
-  it('of a range are those of it and no other', async () => {
+  it('of a range are read, and no others', async () => {
     const range = { from: '2024-05-01T23:00:00.000Z', to: '2024-05-02T01:00:00.000Z' };
     expect(sizes(await readSource(open(), range))).toEqual([
       ['2024-05-01', 60],
@@ -103,7 +103,7 @@ describe('rows of a table', () => {
   });
 });
 
-describe('a server that is not well', () => {
+describe('failures of the server', () => {
   it.each(['connection', 'exception'] as const)(
     'an answer cut off with %s is read again, and every row is there once',
     async (how) => {
@@ -113,7 +113,7 @@ describe('a server that is not well', () => {
     },
   );
 
-  it('an answer that is short and ends as if it were whole is never taken for the whole', async () => {
+  it('a truncated response that ends as if complete is never taken for complete', async () => {
     server.breakAfter(5000, 'quietly');
     expect(await failure(open())).toMatchObject({
       name: 'SourceChangedError',
@@ -121,7 +121,7 @@ describe('a server that is not well', () => {
     });
   });
 
-  it('too many queries are waited for', async () => {
+  it('the error "too many queries" is retried', async () => {
     server.tooMany(2);
     expect(sizes(await readSource(open(), {}))).toHaveLength(2);
   });
@@ -130,13 +130,13 @@ describe('a server that is not well', () => {
     [{ password: 'wrong-secret' }, 'check user and password'],
     [{ query: 'shop.orders' }, 'check the name of the table'],
     [{ cursor_column: 'none' }, 'check the names of the columns'],
-  ])('%j is refused with what to do, and without the password', async (settings, advice) => {
+  ])('%j is rejected with advice, and without the password', async (settings, advice) => {
     const error = await failure(open(settings));
     expect(error).toMatchObject({ name: 'SourceError', message: expect.stringContaining(advice) });
     expect(String(error)).not.toMatch(/secret|not-to-be-seen/);
   });
 
-  it('an address that may not be reached is not asked', async () => {
+  it('no request is sent to an address that is not permitted', async () => {
     const stream = createOutboundStream({ allow: parseAllowList(''), connectTimeoutMs: 1000, idleMs: 1000 });
     expect(await failure(open({}, { stream }))).toMatchObject({ name: 'SourceError' });
     expect(server.statements).toEqual([]);

@@ -56,7 +56,7 @@ const values = `select 170141183460469231731687303715884105727::hugeint as huge,
   union_value(num := 7) as either, '1010'::bit as bits`;
 
 describe('rows of a DuckDB file', () => {
-  it('keep what they mean, to the last digit', async () => {
+  it('keep their values, to the last digit', async () => {
     const [line = ''] = await linesOf(open(values));
     expect(line).toContain('"json":{"n": 1234567890123456789012.50,');
     expect(line).toContain('"price":12.50');
@@ -97,7 +97,7 @@ describe('rows of a DuckDB file', () => {
     });
   });
 
-  it('come in the order of the query, in pieces', async () => {
+  it('are read in the order of the query, in chunks', async () => {
     const source = open("select id, repeat('x', 1000) as text from events order by id desc;");
     const [part] = await source.listParts({}, { signal: new AbortController().signal });
     if (part === undefined) throw new Error('expected a part');
@@ -109,7 +109,7 @@ describe('rows of a DuckDB file', () => {
     expect(lines).toEqual(['{"id":4999}', '{"id":4998}', '{"id":4997}']);
   });
 
-  it('a query that would never end is given up with the signal', async () => {
+  it('a query without an end stops with the signal', async () => {
     const source = open('select count(*) from range(1000000000000) a where a.range % 7 = 8');
     const [part] = await source.listParts({}, { signal: new AbortController().signal });
     const controller = new AbortController();
@@ -136,7 +136,7 @@ describe('an export of a DuckDB file', () => {
     expect(await test.staged()).toEqual({ [own]: numbers(0) });
   });
 
-  it('whose file is replaced while it is read has what is there then', async () => {
+  it('reads the new file if the file is replaced while it is read', async () => {
     await using test = await exportTest();
     const own = join(dir, 'replaced.duckdb');
     const other = join(dir, 'other.duckdb');
@@ -169,7 +169,7 @@ describe('a query of another user', () => {
     `select 1; drop table events`,
     `create temp table other as select 1`,
     `select id, id from events`,
-  ])('%s is refused and changes nothing', async (query) => {
+  ])('%s is rejected and changes nothing', async (query) => {
     const before = await readFile(path);
     expect(await failure(open(query))).toMatchObject({ name: 'SourceError' });
     expect((await readFile(path)).equals(before)).toBe(true);
@@ -189,8 +189,8 @@ describe('a query of another user', () => {
   });
 });
 
-describe('what is wrong with a file', () => {
-  it('is said: no database, a wrong name, a table that is not there', async () => {
+describe('faults of a file', () => {
+  it('are reported: no database, a wrong name, a missing table', async () => {
     await writeFile(join(dir, 'a.txt'), 'x'.repeat(5000));
     const cases: readonly (readonly [Source, string])[] = [
       [open('select 1', { path: join(dir, 'a.txt') }), 'expected a DuckDB database'],
@@ -220,7 +220,7 @@ describe('what is wrong with a file', () => {
     expect(await linesOf(open('select * from t', { path: own }))).toEqual(['{"a":1}']);
   });
 
-  it('one that was changed since it was listed is not taken for what was listed', async () => {
+  it('a file changed since it was listed is not taken for the listed one', async () => {
     const own = join(dir, 'changing.duckdb');
     await write(own, 'create table t as select 1 as a');
     const source = open('select * from t', { path: own });
@@ -235,7 +235,7 @@ describe('what is wrong with a file', () => {
   });
 });
 
-it('without the package the process says so', async () => {
+it('a missing package is reported', async () => {
   const alone = join(dir, 'src/imports/sources');
   await mkdir(alone, { recursive: true });
   await mkdir(join(dir, 'src/base'));
@@ -251,6 +251,6 @@ it('without the package the process says so', async () => {
   child.kill('SIGKILL');
 });
 
-it('the package that is asked for is the one that the tests have', () => {
+it('the package named in the message is the version that the tests use', () => {
   expect(`@duckdb/node-api@${packageJson.devDependencies['@duckdb/node-api']}`).toBe(duckDbPackage);
 });

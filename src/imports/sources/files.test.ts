@@ -50,13 +50,13 @@ describe('files to import', () => {
     'allowed/sub/deep/c.csv': '{"file":"c"}',
   };
 
-  it('a directory is all its files by name, without hidden ones', async () => {
+  it('a directory gives all its files by name, without hidden ones', async () => {
     const found = await read(open(allowed));
     expect(found).toEqual(all);
     expect(Object.keys(found)).toEqual(Object.keys(all));
   });
 
-  it('paths may be absolute, relative to an allowed directory, or patterns; each file comes once', async () => {
+  it('paths may be absolute, relative to an allowed directory, or patterns; each file is read once', async () => {
     expect(Object.keys(await read(open(`b.json\n\n ${allowed}/*.json*\nb.json`)))).toEqual([
       'allowed/b.json',
       'allowed/a.json.gz',
@@ -67,7 +67,7 @@ describe('files to import', () => {
     });
   });
 
-  it('a name that looks like a pattern is a file first', async () => {
+  it('a name that looks like a pattern is tried as a file first', async () => {
     await put('allowed/[1].json', '{"file":"1"}\n');
     expect(await read(open('[1].json'))).toEqual({ 'allowed/[1].json': '{"file":"1"}' });
   });
@@ -77,7 +77,7 @@ describe('files to import', () => {
     expect(Object.keys(await read(open('upload:*', { allowedDirs: [] })))).toEqual(['upload:up 1.json']);
   });
 
-  it('parts say how large they are, whether they change, and that they begin again where they stopped', async () => {
+  it('parts have a size and a mark of changes, and can be resumed', async () => {
     const [before] = await open('b.json').listParts({}, context);
     expect(before).toMatchObject({ key: join(allowed, 'b.json'), bytes: 13, stable: true });
     await put('allowed/b.json', '{"file":"B"}\n');
@@ -88,7 +88,7 @@ describe('files to import', () => {
     await expect(readPart(open('b.json'), before)).rejects.toThrow('has changed since it was listed');
   });
 
-  it('the command line reads whatever its user may read', async () => {
+  it('the command line reads every file that its user may read', async () => {
     expect(await read(open(join(dir, 'outside.json'), { allowedDirs: undefined }))).toEqual({
       'outside.json': '{"file":"outside"}',
     });
@@ -112,7 +112,7 @@ describe('files that are not to be read', () => {
     '{a,b}'.repeat(16),
     'upload:{1..20000}',
     ' \n',
-  ])('%j is refused as a setting', (paths) => {
+  ])('%j is rejected as a setting', (paths) => {
     expect(() => open(paths)).toThrow(SettingsError);
   });
 
@@ -120,14 +120,14 @@ describe('files that are not to be read', () => {
     expect(() => open('upload:a', { uploadsDir: undefined })).toThrow('files cannot be uploaded here');
   });
 
-  it('what lies outside says nothing of whether it is there', async () => {
+  it('an error does not reveal whether a file outside exists', async () => {
     for (const path of ['/etc/passwd', '/etc/none', '/etc/*', join(dir, 'outside.json'), `${allowed}-other/x`]) {
       await expect(open(path).listParts({}, context)).rejects.toThrow('only files in');
     }
     await expect(open('b.json', { allowedDirs: [] }).listParts({}, context)).rejects.toThrow('reads no directory');
   });
 
-  it('links that lead outside are refused, also as directories and in patterns', async () => {
+  it('links to files outside are rejected, also as directories and in patterns', async () => {
     await symlink(join(dir, 'outside.json'), join(allowed, 'link.json'));
     for (const path of ['link.json', 'l*.json', allowed]) {
       await expect(open(path).listParts({}, context)).rejects.toThrow(SourceError);
@@ -138,7 +138,7 @@ describe('files that are not to be read', () => {
     await expect(open('up/*.json').listParts({}, context)).rejects.toThrow('is not allowed to be read');
   });
 
-  it('what lies beside the allowed directory and the uploads is not named, whatever the pattern', async () => {
+  it('files outside the allowed directory and the uploads are never named, whatever the pattern', async () => {
     await put('uploads-of-others.json', '{"file":"others"}\n');
     await symlink(dir, join(allowed, 'up'));
     const patterns = ['[.][.]/*', '[.][.]/outside.json', '?[.]/*', '*/../outside.json', '[.]./*', '.?/*', '.*/*'];
@@ -154,7 +154,7 @@ describe('files that are not to be read', () => {
     }
   });
 
-  it('deep patterns end: each directory is looked at once for each name that is left', async () => {
+  it('deep patterns end: each directory is searched once for each remaining name', async () => {
     const depth = 30;
     await mkdir(join(allowed, ...Array.from({ length: depth }, () => 'd')), { recursive: true });
     const path = `${'**/d/'.repeat(depth / 2)}**/none.json`;
@@ -163,12 +163,12 @@ describe('files that are not to be read', () => {
     expect(Object.keys(await read(open('sub/**')))).toEqual(['allowed/sub/deep/c.csv']);
   });
 
-  it('a search ends with the signal', async () => {
+  it('a search stops with the signal', async () => {
     const signal = AbortSignal.abort(new Error('cancelled'));
     await expect(open('**/x').listParts({}, { signal })).rejects.toThrow('cancelled');
   });
 
-  it('a link that is put in place of a file after it was listed is refused', async () => {
+  it('a link that replaces a file after it was listed is rejected', async () => {
     const source = open('b.json');
     const [part] = await source.listParts({}, context);
     await rm(join(allowed, 'b.json'));
@@ -177,19 +177,19 @@ describe('files that are not to be read', () => {
     await expect(readPart(source, part)).rejects.toThrow('is not allowed to be read');
   });
 
-  it('links within are followed, and are the file that they lead to', async () => {
+  it('links within the directory are followed, and count as their target', async () => {
     await symlink(join(allowed, 'b.json'), join(allowed, 'link.json'));
     expect(Object.values(await read(open('link.json\nb.json')))).toEqual(['{"file":"b"}']);
   });
 
-  it('nothing found is an error that names the path', async () => {
+  it('a path without files is an error that names the path', async () => {
     await expect(open('none.json').listParts({}, context)).rejects.toThrow(/expected a file at none.json, found none/);
     await expect(open('*.none').listParts({}, context)).rejects.toThrow(/found none/);
   });
 });
 
 describe('keys of parts', () => {
-  it('long paths that differ keep keys that differ', () => {
+  it('different long paths have different keys', () => {
     const [one, two] = ['1', '2'].map((digit) => shortKey(`${'a'.repeat(400)}${digit}${'b'.repeat(400)}`));
     expect(one).not.toBe(two);
     expect(one?.length).toBeLessThanOrEqual(500);

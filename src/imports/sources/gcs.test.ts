@@ -28,7 +28,7 @@ async function failure(source: Source): Promise<unknown> {
 }
 
 describe('objects of a bucket of Google Cloud Storage', () => {
-  it('are read in the order of their names, those that prefix and suffix name, with one token', async () => {
+  it('are read in the order of their names, if they match prefix and suffix, with one token', async () => {
     server.put('2024/b c.json', '[{"b":1},\n{"b":2}]');
     server.put('2024/a.json', gzipSync('{"a":1}\n'));
     server.put('2024/d.json', '');
@@ -51,7 +51,7 @@ describe('objects of a bucket of Google Cloud Storage', () => {
     expect(server.seen.filter((each) => each.includes('bytes='))).toHaveLength(3);
   });
 
-  it('an object that was overwritten is not read as the one that was listed, also after a break', async () => {
+  it('an object that was overwritten is not read as the listed one, even after an interruption', async () => {
     server.put('a', '{"a":1}\n');
     const source = open();
     const [part] = await source.listParts({}, context);
@@ -62,14 +62,14 @@ describe('objects of a bucket of Google Cloud Storage', () => {
     });
   });
 
-  it('a service that is away for a moment is asked again', async () => {
+  it('a request to a service that is briefly unavailable is retried', async () => {
     server.put('a', '{"a":1}\n');
     server.slowDown(3);
     expect(await readSource(open(), {})).toHaveProperty('size', 1);
   });
 });
 
-describe('what cannot be had', () => {
+describe('what cannot be read', () => {
   it('a missing bucket and a prefix without objects are distinguished', async () => {
     expect(await failure(open({ bucket: 'elsewhere' }))).toMatchObject({
       name: 'SourceError',
@@ -78,7 +78,7 @@ describe('what cannot be had', () => {
     expect(String(await failure(open()))).toContain('found none');
   });
 
-  it('a key that the service does not know is refused, and nothing of it is shown', async () => {
+  it('a key unknown to the service is rejected, and no part of it is shown', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const file = { ...(JSON.parse(server.keyFile) as object), private_key: key };
@@ -93,7 +93,7 @@ describe('what cannot be had', () => {
     [{ key_file: '{"type":"authorized_user"}' }],
     [{ key_file: '{"type":"external_account","credential_source":{"executable":{"command":"id"}}}' }],
     [{ endpoint: 'storage.example.com' }],
-  ])('%j is refused before anything is asked', (settings) => {
+  ])('%j is rejected before any request', (settings) => {
     expect(() => open(settings)).toThrow(SettingsError);
     expect(server.seen).toEqual([]);
   });
@@ -109,7 +109,7 @@ describe('what cannot be had', () => {
     expect(server.seen).toEqual([]);
   });
 
-  it('neither the storage nor the address of the tokens is asked where that may not be reached', async () => {
+  it('no request is sent to the storage or to the token address unless it is permitted', async () => {
     const stream = createOutboundStream({ allow: parseAllowList(''), connectTimeoutMs: 1000, idleMs: 1000 });
     expect(await failure(open({}, { stream }))).toMatchObject({ name: 'SourceError' });
     expect(server.seen).toEqual([]);

@@ -22,7 +22,7 @@ async function failureOf(lies: Lies): Promise<SourceError | SourceWaitError> {
 
 const whole = batchOf({ first: 0n, count: 10 });
 
-it('a broker that tells the truth is read to its end', async () => {
+it('a correct broker is read to its end', async () => {
   expect((await readFrom({ records: () => whole })).lines).toHaveLength(10);
 });
 
@@ -52,7 +52,7 @@ const lies: readonly [what: string, lies: Lies, reason: RegExp][] = [
   ['a batch that is never whole', { records: () => whole.subarray(0, -1) }, /returned no records at offset 0/],
 ];
 
-it.each(lies)('a broker that gives %s ends the reading with what it gave', async (_what, told, reason) => {
+it.each(lies)('a broker that returns %s ends the read with that value in the error', async (_what, told, reason) => {
   expect((await failureOf(told)).message).toMatch(reason);
 });
 
@@ -63,7 +63,7 @@ it.each<[string, (right: Buffer) => Buffer]>([
     (right) => Buffer.concat([right.subarray(0, 4), Buffer.alloc(4, 9), right.subarray(8)]),
   ],
   ['a negative size', (right) => Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0xf0]), right.subarray(4)])],
-])('a broker that answers with %s is not waited for without an end', async (_what, frame) => {
+])('a broker that responds with %s is not awaited forever', async (_what, frame) => {
   const failure = await failureOf({ records: () => whole, frame });
   expect(failure).toMatchObject({ unlimited: false });
 });

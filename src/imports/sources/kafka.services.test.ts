@@ -100,7 +100,7 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe.skipIf(brokers === '')('messages of a topic of a real broker', () => {
-  it('come once each, by partition and in its order, of every compression', async () => {
+  it('are read once each, by partition and in its order, with every compression', async () => {
     const topic = await makeTopic(3);
     const kinds: readonly Compression[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
     for (const [index, kind] of kinds.entries()) {
@@ -134,7 +134,7 @@ describe.skipIf(brokers === '')('messages of a topic of a real broker', () => {
     expect(source.describe?.(later)).toBe('partition 0: offsets 0 to 19, partition 1: offsets 0 to 4');
   });
 
-  it('keep every digit, whatever their shape; what is no JSON is a fault with partition, offset and original', async () => {
+  it('keep every digit in every layout; a message that is not JSON is a fault with partition, offset and original', async () => {
     const topic = await makeTopic();
     const values = [
       '{"n": 123456789012345678901234567890.10, "z": -0.0}',
@@ -169,7 +169,7 @@ describe.skipIf(brokers === '')('messages of a topic of a real broker', () => {
     expect(faults[2]?.reason).toContain('Avro and Protobuf');
   });
 
-  it('as whole messages have key, time and headers beside the value', async () => {
+  it('as whole messages have key, time and headers in addition to the value', async () => {
     const topic = await makeTopic();
     const value = Buffer.from('{"n": 1.10}');
     await send(topic, [{ key: 'u1', value, headers: { source: 'web' }, timestamp: 1714557600123n }]);
@@ -179,7 +179,7 @@ describe.skipIf(brokers === '')('messages of a topic of a real broker', () => {
     ]);
   });
 
-  it('of a time range are those whose own time lies in it, in whatever order they came', async () => {
+  it('of a time range are selected by their own time, in any order', async () => {
     const topic = await makeTopic();
     const at = (id: number, time: string): Message => ({ ...json({ id }), timestamp: BigInt(Date.parse(time)) });
     await send(topic, [at(1, '2024-05-01T00:00:00Z'), at(2, '2024-05-03T00:00:00Z'), at(3, '2024-05-01T12:00:00Z')]);
@@ -190,7 +190,7 @@ describe.skipIf(brokers === '')('messages of a topic of a real broker', () => {
     expect(lines).toEqual(['{"id":3}', '{"id":5}']);
   });
 
-  it('begin at the offsets asked for', async () => {
+  it('are read from the requested offsets', async () => {
     const topic = await makeTopic(2);
     await send(topic, [...numbered(0, 10), ...numbered(0, 3, 1)]);
     const { lines } = await readAll(open(topic, { from_offsets: '0:8, 1:3' }));
@@ -225,7 +225,7 @@ describe.skipIf(brokers === '')('transactions and gaps', () => {
     }
   });
 
-  it('what retention deletes after the import has begun stops it, with what to do', async () => {
+  it('messages that retention deletes during the import stop it, with advice', async () => {
     const topic = await makeTopic();
     await send(topic, numbered(0, 100));
     const source = open(topic);
@@ -242,7 +242,7 @@ describe.skipIf(brokers === '')('transactions and gaps', () => {
     });
   });
 
-  it('gaps of a compacted topic are no fault', async () => {
+  it('gaps of a compacted topic are not a fault', async () => {
     const topic = await makeTopic(1, [
       { name: 'cleanup.policy', value: 'compact' },
       { name: 'segment.ms', value: '100' },
@@ -263,7 +263,7 @@ describe.skipIf(brokers === '')('transactions and gaps', () => {
     expect(lines.at(-1)).toBe('{"key":"c","round":3}');
   });
 
-  it('a topic that was created again under the same name is a different one', async () => {
+  it('a topic that was recreated under the same name is a different topic', async () => {
     const topic = await makeTopic();
     await send(topic, numbered(0, 5));
     const source = open(topic);
@@ -282,7 +282,7 @@ describe.skipIf(brokers === '')('transactions and gaps', () => {
   });
 });
 
-describe.skipIf(brokers === '')('the way in', () => {
+describe.skipIf(brokers === '')('connections to a broker', () => {
   const secure = async (): Promise<SettingValues> => ({
     brokers: tlsBrokers,
     ca: await readFile(caFile, 'utf8'),
@@ -303,14 +303,14 @@ describe.skipIf(brokers === '')('the way in', () => {
     ['TLS with a broker without it', { brokers, user: '', tls: 'verify' }, 'See the setting "tls"'],
     ['a user with a broker without login', { brokers, tls: 'off' }, 'does not support login'],
     ['no topic', { topic: 'none' }, 'the topic "none" does not exist'],
-  ])('%s is said', async (_what, settings, message) => {
+  ])('%s is reported', async (_what, settings, message) => {
     const topic = await makeTopic();
     const error = await failure(open(topic, { ...(await secure()), ...settings }).listParts({}, { signal }));
     expect(error).toMatchObject({ name: 'SourceError', message: expect.stringContaining(message) });
     expect(String(error)).not.toContain('secret');
   });
 
-  it('no TLS where there is some is tried a few times, with what may be the reason', async () => {
+  it('a missing TLS setting is retried a few times, with the likely cause', async () => {
     const source = open(await makeTopic(), { ...(await secure()), tls: 'off' });
     const error = await failure(source.listParts({}, { signal }));
     expect(error).toMatchObject({
@@ -322,19 +322,19 @@ describe.skipIf(brokers === '')('the way in', () => {
     expect(bare).toMatchObject({ name: 'SourceError', message: expect.stringContaining('Broker requires TLS') });
   });
 
-  it('an unreachable broker is waited for, and distinguished from a busy one', async () => {
+  it('an unreachable broker is retried, and distinguished from a busy one', async () => {
     const error = await failure(open('t', { brokers: '127.0.0.1:1' }).listParts({}, { signal }));
     expect(error).toMatchObject({ name: 'SourceWaitError', unlimited: true });
     expect(networkFault(error)).toBe('ECONNREFUSED');
   });
 
-  it('the second of the brokers named is asked when the first is away', async () => {
+  it('the second broker is used if the first is unavailable', async () => {
     const topic = await makeTopic();
     await send(topic, numbered(0, 3));
     expect((await readAll(open(topic, { brokers: `127.0.0.1:1, ${brokers}` }))).lines).toHaveLength(3);
   });
 
-  it('an address that may not be reached is not asked, be it named by a setting or by a broker', async () => {
+  it('no request is sent to an address that is not permitted, whether named by a setting or by a broker', async () => {
     const refused = await failure(open('t', {}, { resolve: resolveBy('') }).listParts({}, { signal }));
     expect(refused).toMatchObject({ name: 'SourceError' });
     const topic = await makeTopic();
@@ -349,7 +349,7 @@ describe.skipIf(brokers === '')('the way in', () => {
     expect(new Set(asked)).toEqual(new Set(['kafka.example', '127.0.0.1']));
   });
 
-  it('a pause ends a read that waits', async () => {
+  it('a pause ends a waiting read', async () => {
     const topic = await makeTopic();
     await send(topic, numbered(0, 3));
     const source = open(topic);
@@ -362,8 +362,8 @@ describe.skipIf(brokers === '')('the way in', () => {
   });
 });
 
-describe.skipIf(brokers === '')('what a broker understands', () => {
-  /** As a broker would do that knows nothing newer. */
+describe.skipIf(brokers === '')('versions of the protocol', () => {
+  /** Limits the versions as an older broker does. */
   function olderBroker(connections: KafkaConnections, versions: Readonly<Record<number, number>>): KafkaConnections {
     return {
       ...connections,
@@ -387,7 +387,7 @@ describe.skipIf(brokers === '')('what a broker understands', () => {
     ['of Kafka 3.1', { 1: 13 }],
     ['of Kafka 2.7', { 1: 12, 2: 6, 3: 9 }],
     ['of Kafka 2.3', { 1: 11, 2: 5, 3: 7 }],
-  ])('requests %s bring the same', async (_what, versions) => {
+  ])('requests %s give the same messages', async (_what, versions) => {
     const topic = await makeTopic();
     await send(topic, numbered(0, 7), 'zstd');
     const place = {
@@ -410,7 +410,7 @@ describe.skipIf(brokers === '')('what a broker understands', () => {
     );
   });
 
-  it('a batch that a disk has altered is not taken for what was written', async () => {
+  it('a batch altered on disk is not taken for the one written', async () => {
     const topic = await makeTopic();
     await send(topic, numbered(0, 7));
     const place = {

@@ -12,7 +12,7 @@ import { testSourceHost } from './source-host.fixture.ts';
 describe('the parts of a topic', () => {
   const cut = (...ranges: readonly PartitionRange[]) => cutIntoParts({ topic: 'c/t', ranges });
 
-  it('are cut at multiples, so that a part stays what it is when messages come or are deleted', () => {
+  it('are split at multiples, so that a part stays the same when messages arrive or are deleted', () => {
     const before = cut({ partition: 0, from: 0, to: 250_000 }).map(({ identity }) => identity);
     const after = cut({ partition: 0, from: 130_000, to: 320_000 }).map(({ identity }) => identity);
     expect(before).toHaveLength(3);
@@ -20,7 +20,7 @@ describe('the parts of a topic', () => {
     expect(cut({ partition: 0, from: 0, to: 320_000 })[1]?.identity).toBe(before[1]);
   });
 
-  it('cover every offset once, and hold the ranges that they were cut from', () => {
+  it('cover every offset once, and stay within the ranges that they were split from', () => {
     const ranges = [
       { partition: 0, from: 7, to: 7 },
       { partition: 1, from: 99_999, to: 300_001 },
@@ -36,13 +36,13 @@ describe('the parts of a topic', () => {
     expect(rangesOf(parts.slice(1))).toBe(undefined);
   });
 
-  it('of a topic with billions of messages stay a list that can be kept', () => {
+  it('of a topic with billions of messages stay few enough to store', () => {
     const parts = cut(...Array.from({ length: 50 }, (_, partition) => ({ partition, from: 0, to: 1e9 })));
     expect(parts.length).toBeLessThanOrEqual(20_050);
     expect(parts.every(({ key }) => key.length < 100)).toBe(true);
   });
 
-  it('many partitions are shown as a few and how many more', () => {
+  it('many partitions are shown as a few and the number of others', () => {
     const ranges = Array.from({ length: 30 }, (_, partition) => ({ partition, from: 0, to: 5 }));
     expect(describeRanges(ranges)).toMatch(/^partition 0: offsets 0 to 4, .* and 10 more partitions$/);
   });
@@ -99,7 +99,7 @@ describe('transactions', () => {
     expect(offsets(batches, aborted)).toEqual([2, 3, 4, 6]);
   });
 
-  it('whose beginning lies before what was fetched, and whose end lies behind it', () => {
+  it('that begin before the fetched range or end after it', () => {
     expect(offsets([batch(20, 1, 2), batch(22, 2, 1)], [{ producerId: 1n, firstOffset: 3n }])).toEqual([22]);
   });
 
@@ -118,7 +118,7 @@ describe('settings of a topic', () => {
     [{ topic: ' ' }, 'expected text'],
     [{ from_offsets: '5' }, 'expected partition:offset'],
     [{ client_key: 'secret' }, 'got one of them'],
-  ])('%j: said by name', (settings, message) => {
+  ])('%j is rejected by name', (settings, message) => {
     const given = withDefaults(kafka.fields, { brokers: 'kafka', topic: 'events', ...settings });
     expect(() => kafka.createSource(given, testSourceHost())).toThrow(message);
   });

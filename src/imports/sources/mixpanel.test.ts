@@ -67,7 +67,7 @@ function sourceOf(server: Pick<ExportServer, 'url'>, settings: SettingValues = {
   return mixpanel.createSource(withDefaults(mixpanel.fields, own), fastHost());
 }
 
-/** Each reading of the clock is a minute later, so the pace of Mixpanel does not delay tests. */
+/** The clock advances by a minute at each reading, so the pace of Mixpanel does not delay tests. */
 function fastHost() {
   let now = Date.parse('2024-06-01T12:00:00Z');
   return testSourceHost({ now: () => (now += 60_000) });
@@ -79,7 +79,7 @@ function everything(found: ReadonlyMap<string, readonly string[]>): string[] {
 const expected = Object.values(days).flat().toSorted();
 
 describe('the export of Mixpanel', () => {
-  it('a day is a part, asked for once with both ends included; what came late is kept, and no byte changes', async () => {
+  it('a day is a part, requested once with both ends included; late events are kept, and no byte changes', async () => {
     await using server = await startExportServer(api);
     const found = await readSource(sourceOf(server), range);
     expect([...found.keys()]).toEqual(['2024-03-01', '2024-03-02', '2024-03-03']);
@@ -107,7 +107,7 @@ describe('the export of Mixpanel', () => {
     ]);
   });
 
-  it('gzip inside of gzip is undone', async () => {
+  it('gzip within gzip is decompressed', async () => {
     await using server = await startExportServer(api);
     server.layers = 2;
     expect(everything(await readSource(sourceOf(server), range))).toEqual(expected);
@@ -135,14 +135,17 @@ describe('the export of Mixpanel', () => {
     },
   );
 
-  it.each([1, 2, 3, 4, 5, 6, 7, 8])('cut off anywhere (seed %i) it is never taken for complete', async (seed) => {
-    await using server = await startExportServer(api, seed);
-    server.trouble.truncated = 1;
-    const read = readSource(sourceOf(server), { ...range, to: '2024-03-02T00:00:00.000Z' });
-    await expect(read).rejects.toThrow(SourceWaitError);
-  });
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'a response truncated anywhere (seed %i) is never taken for complete',
+    async (seed) => {
+      await using server = await startExportServer(api, seed);
+      server.trouble.truncated = 1;
+      const read = readSource(sourceOf(server), { ...range, to: '2024-03-02T00:00:00.000Z' });
+      await expect(read).rejects.toThrow(SourceWaitError);
+    },
+  );
 
-  it('refused credentials end the run with the words of the source, without the secret', async () => {
+  it('rejected credentials end the run with the message of the source, without the secret', async () => {
     const said = `no access for ${secret} or ${encodeURIComponent(secret)}`;
     await using server = await startExportServer(() => ({ status: 401, body: JSON.stringify({ error: said }) }));
     const error = await readSource(sourceOf(server), range).catch((thrown: unknown) => thrown);
@@ -157,7 +160,7 @@ describe('the export of Mixpanel', () => {
     await expect(readSource(sourceOf(server), range, controller.signal)).rejects.toThrow('paused');
   });
 
-  it('more requests than an hour allows are not sent; the run waits and says so', async () => {
+  it('the run sends no more requests than an hour allows, and reports that it waits', async () => {
     await using server = await startExportServer(() => ({ lines: [] }));
     const now = Date.parse('2024-06-01T12:00:00Z');
     const host = testSourceHost({ now: () => now + server.asked.length * 1000 });
@@ -171,14 +174,14 @@ describe('the export of Mixpanel', () => {
     expect(server.asked.length).toBe(59);
   });
 
-  it('a run without a start is refused, as Mixpanel does not say when its data begins', async () => {
+  it('a run without a start is rejected, as Mixpanel does not report when its data begins', async () => {
     await using server = await startExportServer(api);
     await expect(readSource(sourceOf(server), {})).rejects.toThrow('set the first day, such as 2024-01-01');
   });
 });
 
 describe('profiles of Mixpanel', () => {
-  it('come page by page, each once, before the events', async () => {
+  it('are read page by page, each once, before the events', async () => {
     await using server = await startExportServer(api);
     const found = await readSource(sourceOf(server, { records: 'both' }), range);
     expect([...found.keys()][0]).toBe('profiles');
@@ -186,7 +189,7 @@ describe('profiles of Mixpanel', () => {
     expect(found.size).toBe(4);
   });
 
-  it('a page that fails is asked for again; those before it are not', async () => {
+  it('a page that fails is requested again; those before it are not', async () => {
     await using server = await startExportServer(api);
     const source = sourceOf(server, { records: 'profiles' });
     server.trouble.rateLimited = 2;
@@ -195,7 +198,7 @@ describe('profiles of Mixpanel', () => {
     expect(server.asked).toHaveLength(3 + 3);
   });
 
-  it('of groups come with their type and key, page by page, and become groups', async () => {
+  it('of groups are read with their type and key, page by page, and become groups', async () => {
     await using server = await startExportServer(api);
     const found = await readSource(sourceOf(server, { records: 'profiles', group_keys: '77:company' }), {});
     expect([...found.keys()]).toEqual(['profiles', 'profiles of company']);
@@ -211,7 +214,7 @@ describe('profiles of Mixpanel', () => {
     });
   });
 
-  it('fewer profiles than announced are not taken for all', async () => {
+  it('fewer profiles than announced are not taken for complete', async () => {
     const short = { page: 0, page_size: 10, session_id: 's', total: 25, results: profiles.slice(0, 9) };
     await using server = await startExportServer(() => ({ json: short }));
     await expect(readSource(sourceOf(server, { records: 'profiles' }), {})).rejects.toThrow(
@@ -221,7 +224,7 @@ describe('profiles of Mixpanel', () => {
 });
 
 describe('lookup tables of Mixpanel', () => {
-  it.each(['Products', '5'])('%s is found, and its rows come as they are, its key first', async (wanted) => {
+  it.each(['Products', '5'])('%s is found, and its rows are read unchanged, the key first', async (wanted) => {
     await using server = await startExportServer(api);
     server.trouble.unavailable = 1;
     const table = sourceOf(server).openTable?.(wanted);
@@ -231,7 +234,7 @@ describe('lookup tables of Mixpanel', () => {
     expect(rows[0]).toMatch(/^\{"sku"/);
   });
 
-  it('one that is not there is refused with the names of those that are', async () => {
+  it('an unknown table is rejected with the names of the existing ones', async () => {
     await using server = await startExportServer(api);
     const table = sourceOf(server).openTable?.('Prices');
     if (table === undefined) throw new Error('expected a source with tables');
@@ -248,7 +251,7 @@ describe('settings of Mixpanel', () => {
     [{ days_per_request: '0' }, 'days_per_request'],
     [{ group_keys: 'company' }, 'group_keys'],
     [{ group_keys: '7:team, 8:team' }, 'group_keys'],
-  ])('%j are refused', (settings, key) => {
+  ])('%j are rejected', (settings, key) => {
     expect(() => sourceOf({ url: '' }, settings)).toThrow(SettingsError);
     expect(() => sourceOf({ url: '' }, settings)).toThrow(`"${key}"`);
   });

@@ -66,7 +66,7 @@ describe('rows of PostgreSQL', () => {
     },
   );
 
-  it('a range takes what lies in it, half open', async () => {
+  it('a range selects the rows within it, half open', async () => {
     const range = { from: '2024-03-01T22:00:00.000Z', to: '2024-03-03T01:00:00.000Z' };
     const found = await readSource(sourceOf({}), range);
     expect([...found].map(([key, lines]) => [key, lines.length])).toEqual([
@@ -76,7 +76,7 @@ describe('rows of PostgreSQL', () => {
     ]);
   });
 
-  it('a range takes the days of a date that it touches', async () => {
+  it('a range selects every day of a date column that it overlaps', async () => {
     const query = "select id, (at at time zone 'UTC')::date as date from visits where at < '2024-03-04'";
     const range = { from: '2024-03-02T22:00:00.000Z', to: '2024-03-03T01:00:00.000Z' };
     const found = await readSource(sourceOf({ query, cursor_column: 'date' }), range);
@@ -86,7 +86,7 @@ describe('rows of PostgreSQL', () => {
     ]);
   });
 
-  it('cut by whole numbers at multiples of the size, so that parts stay what they are when rows come', async () => {
+  it('split by integers at multiples of the size, so that parts stay the same when rows arrive', async () => {
     const source = sourceOf({ cursor_column: 'id', part_size: '100', query: 'select * from visits where id < 2000' });
     const found = await readSource(source, {});
     expect([...found].map(([key, lines]) => [key, lines.length])).toEqual([
@@ -98,7 +98,7 @@ describe('rows of PostgreSQL', () => {
     expect(ids(found).slice(1, 4)).toEqual(['0', '1', '2']);
   });
 
-  it('any other column orders one part; only with a unique one it is stable', async () => {
+  it('any other column gives one ordered part, which is stable only if the column is unique', async () => {
     const context = { signal: new AbortController().signal };
     const parts = await sourceOf({ cursor_column: 'name', unique_cursor: 'Yes' }).listParts({}, context);
     expect(parts.map(({ key, stable }) => [key, stable])).toEqual([
@@ -110,11 +110,11 @@ describe('rows of PostgreSQL', () => {
     expect(ids(found).toSorted()).toEqual(await allIds());
   });
 
-  it('no row is no part', async () => {
+  it('a table without rows has no parts', async () => {
     expect((await readSource(sourceOf({ query: 'select * from visits where false;' }), {})).size).toBe(0);
   });
 
-  it('values keep what they mean', async () => {
+  it('values keep their meaning', async () => {
     const query = `select timestamptz '2024-03-01 10:00:00.123456+02' as at, timestamp '2024-03-01 10:00:00' as plain,
       date '2024-03-01' as day, 9007199254740993::bigint as big, 42::bigint as small, 1.5::numeric as exact,
       12345678901234567890.5::numeric as long, 'NaN'::float8 as nan, 1e300::float8 as float, true as yes, null::text as none,
@@ -161,8 +161,8 @@ describe('rows of PostgreSQL', () => {
   });
 });
 
-describe('trouble with PostgreSQL', () => {
-  it('a host and port that an operator permits are reached, another port is refused with what to permit', async () => {
+describe('failures of PostgreSQL', () => {
+  it('a host and port that an operator permits are reached, another port is rejected with the setting that permits it', async () => {
     const permitted = sourceOf({}, resolveBy(`127.0.0.1:${server.port}`));
     expect(await permitted.listParts({}, { signal: new AbortController().signal })).toHaveLength(13);
     const refused = sourceOf({}, resolveBy(`127.0.0.1:${server.port + 1}`));
@@ -171,7 +171,7 @@ describe('trouble with PostgreSQL', () => {
     );
   });
 
-  it('nothing is changed, whatever the query is', async () => {
+  it('nothing is changed, whatever the query', async () => {
     const query = 'with gone as (delete from visits returning *) select * from gone';
     await expect(readSource(sourceOf({ query }), {})).rejects.toThrow(SourceError);
     const breakingOut = 'select * from visits) as x; commit; delete from visits; select * from (select 1 as at';
@@ -189,11 +189,11 @@ describe('trouble with PostgreSQL', () => {
     expect(await readPart(source, part)).toHaveLength(241);
   });
 
-  it('no server is waited for', async () => {
+  it('a missing server is retried', async () => {
     await expect(readSource(sourceOf({ port: '1' }), {})).rejects.toThrow(SourceWaitError);
   });
 
-  it('a column that is not there ends the run with the words of PostgreSQL', async () => {
+  it('a missing column ends the run with the message of PostgreSQL', async () => {
     await expect(readSource(sourceOf({ cursor_column: 'nope' }), {})).rejects.toThrow(
       /PostgreSQL responded: column "nope" does not exist \(42703\)/,
     );
@@ -204,19 +204,19 @@ describe('trouble with PostgreSQL', () => {
     await expect(read).rejects.toThrow(/"id" is bigint/);
   });
 
-  it('two columns of one name are an error, not one that is lost', async () => {
+  it('two columns of one name are an error, and none is lost', async () => {
     const query = 'select at, name as x, id as x from visits';
     await expect(readSource(sourceOf({ query }), {})).rejects.toThrow(/two columns "x"/);
   });
 
-  it('an address that is refused ends the run', async () => {
+  it('an address that is not permitted ends the run', async () => {
     const source = sourceOf({}, async () => {
       throw new OutboundError('address', '127.0.0.1 is private');
     });
     await expect(readSource(source, {})).rejects.toThrow(SourceError);
   });
 
-  it('an aborted signal ends the reading with its reason', async () => {
+  it('an aborted signal ends the read with its reason', async () => {
     const controller = new AbortController();
     const source = sourceOf({ cursor_column: 'name', batch_size: '10' });
     const [part] = await source.listParts({}, { signal: controller.signal });
@@ -231,7 +231,7 @@ describe('trouble with PostgreSQL', () => {
 });
 
 describe('settings of PostgreSQL', () => {
-  it('a connection string says it all', async () => {
+  it('a connection string contains all settings', async () => {
     const url = `postgres://postgres:p%25w@127.0.0.1:${server.port}/postgres?sslmode=disable`;
     expect((await readSource(sourceOf({ url, host: '', tls: 'verify' }), {})).size).toBe(13);
   });
@@ -244,7 +244,7 @@ describe('settings of PostgreSQL', () => {
     [{ cursor_column: '' }, 'cursor_column'],
     [{ part_size: '0' }, 'part_size'],
     [{ tls: 'maybe' }, 'tls'],
-  ])('%j are refused', (settings, key) => {
+  ])('%j are rejected', (settings, key) => {
     expect(() => sourceOf(settings)).toThrow(SettingsError);
     expect(() => sourceOf(settings)).toThrow(`"${key}"`);
   });

@@ -25,7 +25,7 @@ const start = microsOf('2024-03-01T00:00:00Z') ?? 0;
 const dayMicros = 86_400_000_000;
 const range = { from: '2024-03-01T00:00:00.000Z', to: '2024-03-03T00:00:00.000Z' };
 
-/** Many that share a time, some at midnight, the last µs of a day. */
+/** Many share a time; some are at midnight or in the last microsecond of a day. */
 function storedEvents(seed: number): Stored[] {
   const random = seededRandom(seed);
   const times = [start, start + dayMicros, start + dayMicros - 1, start + 2 * dayMicros - 1];
@@ -48,7 +48,7 @@ function wanted(stored: readonly Stored[]): string[] {
 
 type Kind = 'after included, cursors' | 'after excluded, by time alone';
 
-/** Newest first, as both kinds of services answer; the order of events that share a time is theirs. */
+/** Newest first, as both kinds of services answer; the order of events that share a time is up to them. */
 function eventsApi(stored: readonly Stored[], kind: Kind, slowMicros = Infinity) {
   return (request: ExportRequestOf): Answer => {
     if (request.path !== '/api/projects/7/events') return { status: 404, body: '{"detail": "Not found."}' };
@@ -90,7 +90,7 @@ const cases = kinds.flatMap((kind) => [1, 2, 3, 7, 50, 1000].map((size) => [kind
 describe.each([1, 2, 3])('events of another service (seed %i)', (seed) => {
   const stored = storedEvents(seed);
 
-  it.each(cases)('%s, pages of %i: each event of the range comes exactly once, by its day', async (kind, size) => {
+  it.each(cases)('%s, pages of %i: each event of the range is read exactly once, by its day', async (kind, size) => {
     await using server = await startExportServer(eventsApi(stored, kind));
     const found = await readSource(sourceOf(server, { page_size: String(size) }), range);
     expect(ids(found).toSorted()).toEqual(wanted(stored));
@@ -101,7 +101,7 @@ describe.each([1, 2, 3])('events of another service (seed %i)', (seed) => {
     expect(server.asked[0]?.authorization).toBe('Bearer phx_very_secret');
   });
 
-  it.each(kinds)('%s: what is too slow at once is asked for in halves', async (kind) => {
+  it.each(kinds)('%s: a request that is too slow is split in half', async (kind) => {
     await using server = await startExportServer(eventsApi(stored, kind, dayMicros / 7));
     const found = await readSource(sourceOf(server, { page_size: '3' }), range);
     expect(ids(found).toSorted()).toEqual(wanted(stored));
@@ -123,7 +123,7 @@ describe('years with few events', () => {
   });
 });
 
-describe('trouble of the other service', () => {
+describe('failures of the other service', () => {
   const stored = storedEvents(4);
 
   it('rate limits, outages and resets cost a page, not the day', async () => {
@@ -137,12 +137,12 @@ describe('trouble of the other service', () => {
     await quiet[Symbol.asyncDispose]();
   });
 
-  it('one that is too slow even for a minute is waited for', async () => {
+  it('a request that is too slow even for a minute of events is retried', async () => {
     await using server = await startExportServer(eventsApi(stored, kinds[0], 0));
     await expect(readSource(sourceOf(server), range)).rejects.toThrow(SourceWaitError);
   });
 
-  it('one that says nothing at all for too long is asked for less', async () => {
+  it('a response without data for too long leads to a smaller request', async () => {
     const quick = eventsApi(stored, kinds[1]);
     await using server = await startExportServer((request) => {
       const width =
@@ -163,7 +163,7 @@ describe('trouble of the other service', () => {
     expect(server.asked.length).toBe(3);
   });
 
-  it('says what it waits for, and gives a page up that is broken three times in a row', async () => {
+  it('reports what it waits for, and gives up on a page that is broken three times in a row', async () => {
     await using server = await startExportServer(eventsApi(stored, kinds[0]));
     Object.assign(server, { retryAfter: '1' });
     Object.assign(server.trouble, { rateLimited: 1, truncatedGzip: 3 });
@@ -188,12 +188,12 @@ describe('trouble of the other service', () => {
     expect(ids(await readSource(sourceOf(server), range)).toSorted()).toEqual(wanted(stored));
   });
 
-  it('a page of something else is no page', async () => {
+  it('a response that is not a page is rejected', async () => {
     await using server = await startExportServer(() => ({ json: { results: [{ name: 'no event' }] } }));
     await expect(readSource(sourceOf(server), range)).rejects.toThrow(/expected events with id and timestamp/);
   });
 
-  it('a refused key ends the run', async () => {
+  it('a rejected key ends the run', async () => {
     await using server = await startExportServer(() => ({
       status: 403,
       body: '{"detail": "phx_very_secret is wrong"}',
@@ -226,7 +226,7 @@ describe('records of another service', () => {
     expect([...(await readSource(sourceOf(server), range)).values()].flat()).toEqual([record]);
   });
 
-  it('µs survive the way into a text and back', () => {
+  it('microseconds survive conversion to text and back', () => {
     for (const micros of [0, start + 1, start - 1, start + 123_456, -1]) {
       expect(microsOf(isoOfMicros(micros))).toBe(micros);
     }
@@ -242,7 +242,7 @@ describe('settings of another service', () => {
     [{ project_id: '7/../8' }, 'project_id'],
     [{ personal_api_key: '' }, 'personal_api_key'],
     [{ page_size: '0' }, 'page_size'],
-  ])('%j are refused', (settings, key) => {
+  ])('%j are rejected', (settings, key) => {
     expect(() => sourceOf({ url: 'http://localhost' }, settings)).toThrow(SettingsError);
     expect(() => sourceOf({ url: 'http://localhost' }, settings)).toThrow(`"${key}"`);
   });

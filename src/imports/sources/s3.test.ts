@@ -32,7 +32,7 @@ function open(settings: SettingValues = {}, host: Partial<SourceHost> = {}): Sou
 }
 
 describe('objects of a bucket', () => {
-  it('are read in the order of their keys, whatever they are, those that prefix and suffix name', async () => {
+  it('are read in the order of their keys, whatever they are, if they match prefix and suffix', async () => {
     server.objects.set('2024/b.json', Buffer.from('[{"b":1},\n{"b":2}]'));
     server.objects.set('2024/a.json', gzipSync('{"a":1}\n'));
     server.objects.set('2024/c.json', makeZip([{ path: 'c.csv', content: 'id\n3\n' }]));
@@ -48,7 +48,7 @@ describe('objects of a bucket', () => {
     );
   });
 
-  it('tell whether they have changed since they were listed', async () => {
+  it('show whether they have changed since they were listed', async () => {
     server.objects.set('a', Buffer.from('{"a":1}\n'));
     const source = open();
     const [part] = await source.listParts({}, context);
@@ -63,7 +63,7 @@ describe('objects of a bucket', () => {
     await expect(readPart(source, part)).rejects.toThrow(SourceError);
   });
 
-  it('errors say whether waiting helps', async () => {
+  it('errors tell whether a retry can help', async () => {
     const failure = async (source: Source): Promise<unknown> =>
       await source.listParts({}, context).catch((error: unknown) => error);
     expect(await failure(open())).toMatchObject({
@@ -78,7 +78,7 @@ describe('objects of a bucket', () => {
     expect(await failure(open())).toMatchObject({ name: 'SourceWaitError', unlimited: true });
   });
 
-  it('an endpoint that may not be reached is refused before it is asked', async () => {
+  it('an endpoint that is not permitted is rejected before any request', async () => {
     const resolve = async (): Promise<string> => {
       throw new OutboundError('address', 'that address may not be reached');
     };
@@ -91,7 +91,7 @@ describe('credentials other than keys', () => {
   const arn = 'arn:aws:iam::123456789012:role/exports';
   afterEach(() => vi.unstubAllEnvs());
 
-  it('a role is assumed with the keys, for the external id that it asks for', async () => {
+  it('a role is assumed with the keys and the external id that it requires', async () => {
     await using other = await testBucketServer({
       bucket: 'exports',
       accessKeyId: 'AKIDEXAMPLE',
@@ -129,7 +129,7 @@ describe('credentials other than keys', () => {
 });
 
 describe('the port of an endpoint', () => {
-  it('is what an operator permits; another port is refused with what to permit', async () => {
+  it('must be permitted by an operator; another port is rejected with the setting that permits it', async () => {
     server.objects.set('a', Buffer.from('{"a":1}\n'));
     const { port, host } = new URL(server.endpoint);
     for (const endpoint of [server.endpoint, server.endpoint.replace('127.0.0.1', 'localhost')]) {
@@ -143,7 +143,7 @@ describe('the port of an endpoint', () => {
   it.each([
     ['https://127.0.0.1', '127.0.0.1:443'],
     ['http://127.0.0.1', '127.0.0.1:80'],
-  ])('%s without one has the usual one: %s', async (endpoint, advice) => {
+  ])('%s without one has the default: %s', async (endpoint, advice) => {
     await expect(open({ endpoint }, { resolve: resolveBy('') }).listParts({}, context)).rejects.toThrow(
       `an operator adds ${advice} to MILLRACE_OUTBOUND_ALLOW`,
     );
@@ -161,7 +161,7 @@ describe('settings', () => {
     [{ credentials: 'machine' }],
     [{ endpoint: 'storage.example.com' }],
     [{ endpoint: 'https://user:key@storage.example.com' }],
-  ])('%j is refused', (settings) => {
+  ])('%j is rejected', (settings) => {
     expect(() => open(settings)).toThrow(SettingsError);
   });
 });

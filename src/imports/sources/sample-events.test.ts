@@ -27,7 +27,7 @@ async function run(settings: SettingValues, now = noon, projectId = 1) {
 }
 
 describe('sample events', () => {
-  it('every event passes the rules of the door, in the historical lane', async () => {
+  it('every event passes the rules of ingestion, as a historical event', async () => {
     const { batches } = await run({ count: '2500', days: '10' });
     expect(batches.length).toBeGreaterThan(2);
     for (const batch of batches) {
@@ -40,7 +40,7 @@ describe('sample events', () => {
     }
   });
 
-  it('as many as asked for up to the end of the day, oldest first, none in the future', async () => {
+  it('gives the requested number up to the end of the day, oldest first, none in the future', async () => {
     const lastMoment = Date.parse('2026-11-20T23:59:59.999Z');
     const { events } = await run({ count: '997', days: '7' }, lastMoment);
     expect(events).toHaveLength(997);
@@ -52,7 +52,7 @@ describe('sample events', () => {
     expect(atNoon.filter(({ timestamp }) => Date.parse(timestamp) > noon)).toEqual([]);
   });
 
-  it('again: the same events under the same uuids; a day later one more day', async () => {
+  it('gives the same events with the same uuids again; a day later one more day', async () => {
     const settings = { count: '700', days: '7' };
     const first = await run(settings);
     expect((await run(settings)).events).toEqual(first.events);
@@ -64,7 +64,7 @@ describe('sample events', () => {
     expect(new Set(later.events.map(({ uuid }) => uuid)).size).toBe(later.events.length);
   });
 
-  it('another seed or project: other uuids', async () => {
+  it('gives other uuids for another seed or project', async () => {
     const uuids = async (seed: string, project: number): Promise<string[]> =>
       (await run({ count: '50', days: '2', seed }, noon, project)).events.map(({ uuid }) => uuid);
     const all = [...(await uuids('a', 1)), ...(await uuids('b', 1)), ...(await uuids('a', 2))];
@@ -88,7 +88,7 @@ describe('sample events', () => {
     },
   );
 
-  it('stops between batches when told to', async () => {
+  it('stops between batches on request', async () => {
     const stop = new AbortController();
     const batches: AcceptedBatch[] = [];
     const accept = async (batch: AcceptedBatch): Promise<void> => {

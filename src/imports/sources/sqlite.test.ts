@@ -30,7 +30,7 @@ async function failure(source: Source): Promise<unknown> {
 }
 
 describe('rows of an SQLite file', () => {
-  it('come in the order of the query, every digit and byte as it is', async () => {
+  it('are read in the order of the query, with every digit and byte unchanged', async () => {
     using database = new DatabaseSync(path);
     database.exec(`
       insert into events values (1, 'a "b" ü😀', '2024-05-01', 12.5), (2, null, 'x
@@ -45,7 +45,7 @@ y', 9223372036854775807), (3, 'c', '', x'00ff'), (4, 'd', '', 9e999), (5, 'e', '
     ]);
   });
 
-  it('of a long result come in pieces, without blocking other work', async () => {
+  it('of a long result are read in chunks, without blocking other work', async () => {
     const query = `with recursive n(id) as (select 1 union all select id + 1 from n where id < 60000)
       select id, printf('%0100d', id) as text from n`;
     const source = open(query);
@@ -61,7 +61,7 @@ y', 9223372036854775807), (3, 'c', '', x'00ff'), (4, 'd', '', 9e999), (5, 'e', '
     expect(turns).toBeGreaterThan(5);
   });
 
-  it('a query that would never end is given up with the signal', async () => {
+  it('a query without an end stops with the signal', async () => {
     const source = open(
       'with recursive n(id) as (select 1 union all select id + 1 from n) select count(*) from n limit 1',
     );
@@ -72,7 +72,7 @@ y', 9223372036854775807), (3, 'c', '', x'00ff'), (4, 'd', '', 9e999), (5, 'e', '
     await expect(reading).rejects.toThrow('paused');
   });
 
-  it('a query that asks for more memory than its process may have is ended, and says so', async () => {
+  it('a query that needs more memory than its process may use ends with that message', async () => {
     const source = open(
       'select hex(zeroblob(90000000)) as a, hex(zeroblob(90000000)) as b, hex(zeroblob(90000000)) as c, hex(zeroblob(90000000)) as d',
     );
@@ -80,7 +80,7 @@ y', 9223372036854775807), (3, 'c', '', x'00ff'), (4, 'd', '', 9e999), (5, 'e', '
     expect(refused).toMatchObject({ name: 'SourceError', message: expect.stringContaining('512 MiB of memory') });
   });
 
-  it('of a database that is written to meanwhile are those of the moment at which the query began', async () => {
+  it('of a database written to meanwhile are those at the start of the query', async () => {
     using database = new DatabaseSync(path);
     database.exec('pragma journal_mode = wal');
     const insert = database.prepare(`insert into events values (?, printf('%02000d', 1), '', 0)`);
@@ -109,7 +109,7 @@ describe('a query of another user', () => {
     `select * from (select 1); drop table events`,
     `select load_extension('x')`,
     `insert into events values (1, 2, 3, 4) returning id`,
-  ])('%s is refused and changes nothing', async (query) => {
+  ])('%s is rejected and changes nothing', async (query) => {
     const before = await readFile(path);
     expect(await failure(open(query))).toMatchObject({ name: 'SourceError' });
     expect((await readFile(path)).equals(before)).toBe(true);
@@ -129,8 +129,8 @@ describe('a query of another user', () => {
   });
 });
 
-describe('what is wrong with a file', () => {
-  it('is said: no database, a wrong name, a table that is not there, several files', async () => {
+describe('faults of a file', () => {
+  it('are reported: no database, a wrong name, a missing table, several files', async () => {
     await writeFile(join(dir, 'a.txt'), 'x'.repeat(5000));
     const cases: readonly (readonly [Source, string])[] = [
       [open('select 1', { path: join(dir, 'a.txt') }), 'expected an SQLite database'],
@@ -143,7 +143,7 @@ describe('what is wrong with a file', () => {
     }
   });
 
-  it('a database that another program has locked is waited for', async () => {
+  it('a database locked by another program is retried', async () => {
     using database = new DatabaseSync(path);
     database.exec('begin exclusive');
     expect(await failure(open('select * from events'))).toMatchObject({ name: 'SourceWaitError', unlimited: true });

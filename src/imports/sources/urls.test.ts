@@ -31,7 +31,7 @@ function open(addresses: readonly string[], headers = ''): Source {
 }
 
 describe('files at web addresses', () => {
-  it('are read in their order, with the headers that were given', async () => {
+  it('are read in their order, with the given headers', async () => {
     const seen: (string | undefined)[] = [];
     const base = await serve((request, response) => {
       seen.push(request.headers.authorization);
@@ -49,7 +49,7 @@ describe('files at web addresses', () => {
     expect(new Set(seen)).toEqual(new Set(['Bearer t']));
   });
 
-  it('a header that was given stays with the host it was given for: a redirect to another one goes without it', async () => {
+  it('a given header is only sent to its host, not to another one after a redirect', async () => {
     const seen: (string | string[] | undefined)[] = [];
     const other = await serve((request, response) => {
       seen.push(request.headers['x-api-key']);
@@ -64,7 +64,7 @@ describe('files at web addresses', () => {
     expect(seen).toEqual(['secret', undefined, 'secret', undefined]);
   });
 
-  it('addresses that differ only in the query string are separate parts, whose keys do not show it', async () => {
+  it('addresses that differ only in the query string are separate parts, whose keys do not reveal it', async () => {
     const base = await serve((request, response) => {
       response.writeHead(200, { etag: '"1"' }).end(JSON.stringify({ url: request.url }));
     });
@@ -77,7 +77,7 @@ describe('files at web addresses', () => {
     );
   });
 
-  it('what the server says of a file tells whether it has changed', async () => {
+  it('the headers of a file show whether it has changed', async () => {
     let version = 1;
     const base = await serve((_request, response) => {
       const content = `{"version":${version}}\n`;
@@ -91,7 +91,7 @@ describe('files at web addresses', () => {
     await expect(readPart(source, part)).rejects.toThrow('has changed since it was listed');
   });
 
-  it('a server that does not answer HEAD is read all the same, from the beginning each time', async () => {
+  it('a server without HEAD is read, from the beginning each time', async () => {
     const base = await serve((request, response) => {
       if (request.method === 'HEAD') response.writeHead(403).end();
       else response.end('{"a":1}\n');
@@ -101,7 +101,7 @@ describe('files at web addresses', () => {
     expect(await readSource(source, {})).toEqual(new Map([[`${base}/`, ['{"a":1}']]]));
   });
 
-  it('errors say whether waiting helps, and never show what is secret', async () => {
+  it('errors tell whether a retry can help, and never show secrets', async () => {
     const base = await serve((request, response) => {
       const status = Number(request.url?.split('?')[0]?.slice(1));
       response.writeHead(status, { 'retry-after': '7' }).end(`no ${request.url} ${request.headers.authorization}`);
@@ -119,7 +119,7 @@ describe('files at web addresses', () => {
     expect(String(error)).not.toMatch(/geheim123|topsecret/);
   });
 
-  it('a connection that breaks is waited for', async () => {
+  it('a broken connection is retried', async () => {
     const base = await serve((request, response) => {
       response.writeHead(200, { 'content-length': 1000 });
       if (request.method === 'HEAD') response.end();
@@ -135,7 +135,7 @@ describe('settings', () => {
     [{ urls: 'ftp://example.com/a' }],
     [{ urls: 'no address' }],
     [{ urls: 'https://example.com', headers: 'nonsense' }],
-  ])('%j is refused', (settings) => {
+  ])('%j is rejected', (settings) => {
     expect(() => urls.createSource(settings, testSourceHost())).toThrow(SettingsError);
   });
 });

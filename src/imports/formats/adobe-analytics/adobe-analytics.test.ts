@@ -22,7 +22,7 @@ const row = {
 const columns = adobeColumns.join('\t');
 
 describe('hits of an Adobe Analytics data feed', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(adobeAnalytics)).toEqual(adobeAnalytics.example.events);
   });
 
@@ -33,14 +33,14 @@ describe('hits of an Adobe Analytics data feed', () => {
     expect(eventsOf(fromLines)).toHaveLength(300);
   });
 
-  it('tabs, line breaks and backslashes in a cell come back as they were', () => {
+  it('tabs, line breaks and backslashes in a cell are restored', () => {
     const [record = {}] = adobeRecords(3, 1);
     const escaped = { ...record, post_pagename: 'a\tb\\c\nd\\', mcvisid: 'end\\' };
     const [result] = readAll(adobeAnalytics, [feedLine(escaped)], { columns });
     expect(result).toMatchObject({ events: [{ properties: { pagename: 'a\tb\\c\nd\\', mcvisid: 'end\\' } }] });
   });
 
-  it('what a caret escapes in a product is part of it', () => {
+  it('a character escaped by a caret is part of the product', () => {
     const list = 'cat;a^;b^,c;2;10.00;event1=3|event2=1.50;evar2=x^=y^^|evar3=z,;d^^';
     const event = eventFrom(adobeAnalytics, { ...row, post_product_list: list });
     expect(event.properties['products']).toEqual([
@@ -56,12 +56,12 @@ describe('hits of an Adobe Analytics data feed', () => {
     ]);
   });
 
-  it('the values of a list variable are a list, with what was escaped', () => {
+  it('the values of a list variable become a list, with escaped characters restored', () => {
     const event = eventFrom(adobeAnalytics, { ...row, post_mvvar1: 'a^,b,c' });
     expect(event.properties['mvvar1']).toEqual(['a,b', 'c']);
   });
 
-  it('what Adobe has processed stands for what was sent, also where it is empty', () => {
+  it('the value that Adobe processed replaces the value sent, even if it is empty', () => {
     const { properties } = eventFrom(adobeAnalytics, {
       ...row,
       evar1: 'sent',
@@ -73,7 +73,7 @@ describe('hits of an Adobe Analytics data feed', () => {
     expect(properties).toMatchObject({ evar2: 'y' });
   });
 
-  it('every digit of the visitor and the hit counts', () => {
+  it('ids of visitors and hits keep every digit', () => {
     const event = eventFrom(adobeAnalytics, row);
     expect(event.distinct_id).toBe('2791471528899189638_791228704714081521');
     const other = eventFrom(adobeAnalytics, { ...row, hitid_low: '6851172488903270003' });
@@ -110,7 +110,7 @@ describe('hits of an Adobe Analytics data feed', () => {
     expect(new Set(events.map(({ uuid }) => uuid)).size).toBe(3);
   });
 
-  it('time: what the suite reports by, then the hit, then the clock in its zone', () => {
+  it('time: the column that the suite reports by, then the hit, then the local time in its zone', () => {
     const time = (change: object, options = {}) => eventFrom(adobeAnalytics, { ...row, ...change }, options).timestamp;
     expect(time({ post_cust_hit_time_gmt: '1714558000' })).toBe('2024-05-01T10:06:40.000Z');
     expect(time({ post_cust_hit_time_gmt: '0' })).toBe('2024-05-01T10:20:30.000Z');
@@ -141,17 +141,17 @@ describe('hits of an Adobe Analytics data feed', () => {
       {},
       'expected a time in hit_time_gmt, cust_hit_time_gmt or date_time, got a time too far in the past in hit_time_gmt',
     ],
-  ])('%s is refused with the reason', (_name, record, options, reason) => {
+  ])('%s is rejected with the reason', (_name, record, options, reason) => {
     const [result] = readAll(adobeAnalytics, [record], options);
     expect(result).toMatchObject({ kind: 'unreadable', reason: expect.stringContaining(reason) });
   });
 
-  it.each([1, 2])('generated hits (seed %d) give the same events again, none lost and none twice', (seed) => {
+  it.each([1, 2])('generated hits (seed %d) give the same events again, without losses or duplicates', (seed) => {
     const results = checkRecords(adobeAnalytics, [...adobeRecords(seed, 2000)], { user_id: 'evar1' });
     expect(results.filter((result) => result.kind !== 'events')).toEqual([]);
   });
 
-  it('what is no row is unreadable, never an exception', () => {
+  it('anything but a row is rejected as unreadable, without an exception', () => {
     const [record = {}] = adobeRecords(3, 1);
     expect(new Set(readHostile(adobeAnalytics, record))).toEqual(new Set(['unreadable']));
   });

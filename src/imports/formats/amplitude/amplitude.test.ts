@@ -26,7 +26,7 @@ const own = (record: object, options = {}): Record<string, unknown> => {
 };
 
 describe('events of Amplitude', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(amplitude)).toEqual(amplitude.example.events);
   });
 
@@ -43,7 +43,7 @@ describe('events of Amplitude', () => {
       '2020-01-01T00:00:00.500Z',
       'server_received_time',
     ],
-  ])('the time is event_time, then what stands in for it: %j', (times, timestamp, from) => {
+  ])('the time is event_time, or else its substitutes: %j', (times, timestamp, from) => {
     const event = eventFrom(amplitude, { ...base, ...times });
     expect(event.timestamp).toBe(timestamp);
     expect(event.properties['$amplitude_time_from']).toBe(from);
@@ -75,7 +75,7 @@ describe('events of Amplitude', () => {
     expect(eventsFrom(amplitude, { ...start, device_id: 'd1' }).map(({ event }) => event)).toEqual(['$identify']);
   });
 
-  it('a browser and an app say with the same columns what they are', () => {
+  it('distinguishes a browser and an app by the same columns', () => {
     const web = { platform: 'Web', os_name: 'Chrome', os_version: '120', device_type: 'Linux', language: 'German' };
     expect(own(web)).toMatchObject({
       $browser: 'Chrome',
@@ -97,7 +97,7 @@ describe('events of Amplitude', () => {
     expect(own({ ...app, device_type: 'Apple iPad' })['$device_type']).toBe('Tablet');
   });
 
-  it('a column never takes the place of a property of the event, and empty ones leave no trace', () => {
+  it('a column never replaces a property of the event, and empty columns add nothing', () => {
     const found = own({ platform: 'Web', plan: {}, paying: null, event_properties: { platform: 'mine', none: null } });
     expect(found).toMatchObject({ platform: 'mine', amplitude_platform: 'Web', none: null });
     expect(Object.keys(found)).not.toEqual(expect.arrayContaining(['plan']));
@@ -120,7 +120,7 @@ describe('events of Amplitude', () => {
     expect(own({ user_properties }, { user_properties: 'no' })).not.toHaveProperty('$set');
   });
 
-  it('sessions are UUIDs that hold their start, the same for the same device', () => {
+  it('session ids are UUIDs that contain the start, the same for the same device', () => {
     const session = (session_id: unknown, device_id: string) => own({ session_id, device_id })['$session_id'];
     const found = String(session(1_614_834_367_089, 'd1'));
     expect(found).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -130,7 +130,7 @@ describe('events of Amplitude', () => {
     expect(session(-1, 'd1')).toBeUndefined();
   });
 
-  it('groups, and what is said of them at ever later times of a day', () => {
+  it('groups and their properties, at increasing times of a day', () => {
     const at = (hour: number, group_properties: object) => ({
       ...base,
       event_time: `2024-05-01 ${10 + hour}:00:00`,
@@ -162,7 +162,7 @@ describe('events of Amplitude', () => {
   });
 });
 
-describe('whatever comes', () => {
+describe('arbitrary input', () => {
   const anyOfTimes = 'expected a time in event_time, client_event_time or server_received_time';
   it.each<[object, string]>([
     [{ event_type: null }, 'expected the name of the event in event_type, got nothing'],
@@ -170,15 +170,15 @@ describe('whatever comes', () => {
     [{ event_time: '2021-02-30 00:00:00' }, `${anyOfTimes}, got a text in event_time`],
     [{ event_time: null, client_event_time: 12 }, `${anyOfTimes}, got a time too far in the past in client_event_time`],
     [{ user_id: null }, 'expected an id in user_id, device_id or amplitude_id'],
-  ])('%j is unreadable', (change, reason) => {
+  ])('%j is rejected as unreadable', (change, reason) => {
     expect(readAll(amplitude, [{ ...base, ...change }])).toEqual([{ kind: 'unreadable', reason }]);
   });
 
-  it('a wrong option is refused', () => {
+  it('an invalid option is rejected', () => {
     expect(() => amplitude.createReader({ identify: 'perhaps' }, amplitude.names)).toThrow(FormatOptionsError);
   });
 
-  it.each([1, 2])('generated records (seed %d) give the same events again, none lost and none twice', (seed) => {
+  it.each([1, 2])('generated records (seed %d) give the same events again, without losses or duplicates', (seed) => {
     const results = checkRecords(amplitude, [...amplitudeRecords(seed, 2000)]);
     expect(results.filter(({ kind }) => kind === 'unreadable')).toEqual([]);
     const skipped = results.filter(({ kind }) => kind === 'skipped').length;
@@ -186,7 +186,7 @@ describe('whatever comes', () => {
     expect(skipped).toBeLessThan(800);
   });
 
-  it('is an event or has a reason, and no name harms', () => {
+  it('becomes an event or is rejected with a reason, and no property name does harm', () => {
     const [first] = amplitudeRecords(3, 1);
     expect(new Set(readHostile(amplitude, first ?? {}))).toEqual(new Set(['unreadable']));
   });
@@ -207,7 +207,7 @@ describe('operations in user_properties', () => {
     },
   };
 
-  it('are applied, and never stored as properties; what depends on the value before is noted', () => {
+  it('are applied, never stored as properties; those that depend on the previous value are noted', () => {
     const [result] = readAll(amplitude, [record]);
     expect(result).toMatchObject({
       kind: 'events',
@@ -217,7 +217,7 @@ describe('operations in user_properties', () => {
     expect(JSON.stringify(result?.kind === 'events' ? result.events : [])).not.toMatch(/\$add|\$append|\$setOnce/);
   });
 
-  it('a share that was taken in only is noted as what is missing', () => {
+  it('ingesting only a share of the events is noted as missing data', () => {
     const [whole, sampled] = readAll(amplitude, [
       { ...record, user_properties: {}, sample_rate: null },
       { ...record, user_properties: {}, sample_rate: 0.1 },

@@ -4,7 +4,7 @@ import { amplitudeRecords } from './records.fixture.ts';
 import { checkRecords, eventsOf, lastEventFrom, readAll, readHostile } from '../../../../test/support/format-check.ts';
 import { asCsvRow, inCapitals, loadedBy, type Row } from '../../../../test/support/warehouse-rows.ts';
 
-/** A line of the export as Fivetran lays it down. */
+/** A line of the export as Fivetran stores it. */
 function asFivetranRow({ $insert_id, adid, event_id, ...columns }: Row, load = 1): Row {
   return loadedBy({ _insert_id: $insert_id, ad_id: adid, id: event_id, ...columns }, load);
 }
@@ -20,7 +20,7 @@ describe('flattened rows of Amplitude', () => {
       'Parquet with objects as JSON text',
       (row) => ({ ...row, event_properties: JSON.stringify(row['event_properties']) }),
     ],
-  ])('%s: each gives the events that the export gives, with the same ids', (_name, shape) => {
+  ])('%s: each row gives the events of the export, with the same ids', (_name, shape) => {
     const rows = withIds.map((record) => shape(asFivetranRow(record)));
     expect(eventsOf(checkRecords(amplitude, rows))).toEqual(eventsOf(readAll(amplitude, withIds)));
   });
@@ -38,14 +38,14 @@ describe('flattened rows of Amplitude', () => {
     expect(load(2)).toEqual(load(1));
   });
 
-  it('a column per member of an object, as dlt and Stitch write them', () => {
+  it('reads a column per member of an object, as dlt and Stitch write them', () => {
     const [record] = withIds;
     const { event_properties: _, user_properties: __, ...columns } = record ?? {};
     const row = { ...columns, event_properties__price: 7, user_properties__plan: 'pro', _sdc_batched_at: 'now' };
     expect(lastEventFrom(amplitude, row).properties).toMatchObject({ price: 7, $set: { plan: 'pro' } });
   });
 
-  it('is an event or has a reason, whatever stands in a column', () => {
+  it('becomes an event or is rejected with a reason, whatever a column contains', () => {
     const bare = readHostile(amplitude, asFivetranRow(exported[0] ?? {}));
     expect(new Set(bare)).toEqual(new Set(['unreadable']));
   });

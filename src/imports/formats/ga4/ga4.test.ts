@@ -19,7 +19,7 @@ const row = {
 };
 
 describe('rows of Google Analytics 4', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(ga4)).toEqual(ga4.example.events);
   });
 
@@ -40,7 +40,7 @@ describe('rows of Google Analytics 4', () => {
     expect(read({ ...row, event_name })).toMatchObject({ kind: 'events', events: [{ event: event_name }] });
   });
 
-  it('takes parameters by their type and records apart', () => {
+  it('reads parameters by type and splits up records', () => {
     const { properties } = eventFrom(ga4, {
       ...row,
       event_params: [
@@ -78,12 +78,12 @@ describe('rows of Google Analytics 4', () => {
     [{ user_id: 'u1' }, 'u1', 2],
     [{ user_id: null }, 'd1', 1],
     [{ user_id: 'u1', user_pseudo_id: null }, 'u1', 1],
-  ])('distinct_id is user_id else user_pseudo_id: %j', (ids, distinctId, count) => {
+  ])('distinct_id is user_id or else user_pseudo_id: %j', (ids, distinctId, count) => {
     const events = eventsFrom(ga4, { ...row, ...ids });
     expect(events.map((event) => event.distinct_id)).toEqual(Array(count).fill(distinctId));
   });
 
-  it('a pair of user and device is identified once', () => {
+  it('each pair of user and device is linked once', () => {
     const results = readAll(ga4, [
       { ...row, user_id: 'u1' },
       { ...row, user_id: 'u1', event_timestamp: 1_714_559_430_123_457 },
@@ -94,7 +94,7 @@ describe('rows of Google Analytics 4', () => {
     ]);
   });
 
-  it('a row without consent is skipped, or imported without a person when that is asked for', () => {
+  it('a row without consent is skipped, or imported without a person on request', () => {
     const anonymous = { ...row, user_pseudo_id: null };
     expect(readAll(ga4, [anonymous])[0]).toMatchObject({ kind: 'skipped' });
     const event = eventFrom(ga4, anonymous, { without_user: 'anonymous' });
@@ -107,11 +107,11 @@ describe('rows of Google Analytics 4', () => {
     [{ event_timestamp: 'soon' }, 'expected event_timestamp in microseconds since 1970, got a text'],
     [{ event_timestamp: '2024-13-01' }, 'expected event_timestamp in microseconds since 1970, got a text'],
     [{ event_timestamp: 1_714_559_430 }, 'expected event_timestamp in microseconds since 1970, got a number'],
-  ])('says why it cannot read %j', (change, reason) => {
+  ])('rejects %j with the reason', (change, reason) => {
     expect(readAll(ga4, [{ ...row, ...change }])).toEqual([{ kind: 'unreadable', reason }]);
   });
 
-  it('a row that Google amended keeps its uuid; rows without a place in the batch differ by their parameters', () => {
+  it('a row that Google amended keeps its uuid; rows without a position in the batch are distinguished by their parameters', () => {
     const uuid = (change: object) => eventFrom(ga4, { ...row, ...change }).uuid;
     expect(uuid({ traffic_source: { source: 'late' } })).toBe(uuid({}));
     expect(uuid({ batch_event_index: 2 })).not.toBe(uuid({}));
@@ -124,12 +124,12 @@ describe('rows of Google Analytics 4', () => {
   it.each([
     [1, true],
     [2, false],
-  ])('generated rows (seed %d) give the same events again, none lost and none twice', (seed, newRows) => {
+  ])('generated rows (seed %d) give the same events again, without losses or duplicates', (seed, newRows) => {
     const results = checkRecords(ga4, [...ga4Records(seed, 2000, 1, newRows)]);
     expect(results.filter((result) => result.kind === 'unreadable')).toEqual([]);
   });
 
-  it('what is no row is unreadable, never an exception', () => {
+  it('anything but a row is rejected as unreadable, without an exception', () => {
     const [record = {}] = ga4Records(3, 1);
     expect(new Set(readHostile(ga4, record))).toEqual(new Set(['unreadable']));
   });

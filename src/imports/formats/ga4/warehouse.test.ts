@@ -32,7 +32,7 @@ function microsTime(micros: number): string {
   return `${sqlTime(Math.floor(micros / 1000))}${String(micros % 1000).padStart(3, '0')}`;
 }
 
-/** As Fivetran lays a row down. */
+/** A row as Fivetran stores it. */
 function asFivetranRow(row: Row, load = 1): Row {
   const { event_params, user_properties, items: _, event_name, event_timestamp, ...columns } = row;
   const { event_date, event_bundle_sequence_id, user_first_touch_timestamp, ...rest } = flattened(columns);
@@ -51,7 +51,7 @@ function asFivetranRow(row: Row, load = 1): Row {
   );
 }
 
-/** As dbt packages lay it down: the parameters beside the columns of the event. */
+/** A row as dbt packages store it: the parameters next to the columns of the event. */
 function asDbtRow(row: Row): Row {
   const { event_params, user_properties, items: _, ...columns } = row;
   return {
@@ -69,12 +69,12 @@ describe('flattened rows of GA4', () => {
     ['Fivetran', asFivetranRow],
     ['Fivetran in Snowflake, names in capitals', (row) => inCapitals(asFivetranRow(row))],
     ['dbt', asDbtRow],
-  ])('%s: each gives the events that the export gives, with the same ids', (_name, shape) => {
+  ])('%s: each row gives the events of the export, with the same ids', (_name, shape) => {
     // Names of parameters come in capitals, too, and go back to lower case.
     expect(eventsOf(checkRecords(ga4, exported.map(shape)))).toEqual(expected);
   });
 
-  it('a CSV gives the same events; parameters that Google counts are numbers', () => {
+  it('a CSV gives the same events; numeric parameters of Google become numbers', () => {
     const rows = exported.map((row) => asCsvRow(asFivetranRow(row)));
     const names = (events: readonly { uuid: string; timestamp: string }[]) =>
       events.map(({ uuid, timestamp }) => [uuid, timestamp]);
@@ -93,7 +93,7 @@ describe('flattened rows of GA4', () => {
     });
   });
 
-  it('rows without their place in the batch: equal ones are two events, and another load gives the same ids', () => {
+  it('rows without a position in the batch: equal rows are two events, and another load gives the same ids', () => {
     const rows = [...ga4Records(3, 60, 1, false)].flatMap((row) => [asFivetranRow(row, 1), asFivetranRow(row, 1)]);
     const events = eventsOf(checkRecords(ga4, rows)).filter(({ event }) => event !== '$identify');
     expect(new Set(events.map(({ uuid }) => uuid)).size).toBe(events.length);
@@ -101,7 +101,7 @@ describe('flattened rows of GA4', () => {
     expect(eventsOf(readAll(ga4, again))).toEqual(eventsOf(readAll(ga4, rows)));
   });
 
-  it('is an event or has a reason, whatever stands in a column', () => {
+  it('becomes an event or is rejected with a reason, whatever a column contains', () => {
     const bare = readHostile(ga4, asFivetranRow(exported[0] ?? {}));
     expect(new Set(bare)).toEqual(new Set(['unreadable']));
   });

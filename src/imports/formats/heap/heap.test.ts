@@ -13,7 +13,7 @@ import { heapRecords } from './records.fixture.ts';
 const row = { event_id: '71', user_id: '481', time: '2024-05-01 10:20:30', event_table_name: 'order_done' };
 
 describe('rows of Heap', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(heap)).toEqual(heap.example.events);
   });
 
@@ -44,7 +44,7 @@ describe('rows of Heap', () => {
     expect(eventFrom(heap, { ...row, ...page }).properties).toMatchObject({ $current_url: url, $host: 'a.example' });
   });
 
-  it('a line of the JSON export has its user in a pair, its properties in an object', () => {
+  it('reads a line of the JSON export with its user in a pair and its properties in an object', () => {
     const line = { id: '(2008543124,4810060720600030)', type: 'click', time: 1_714_558_830_123, properties: { a: 1 } };
     expect(eventFrom(heap, line)).toMatchObject({
       event: 'click',
@@ -56,7 +56,7 @@ describe('rows of Heap', () => {
     expect(first).toMatchObject({ event: '$identify', distinct_id: 'u1' });
   });
 
-  it('a user is what is known now and what it came with, at the time of the change', () => {
+  it('a user has its current and initial properties, at the time of the change', () => {
     const user = {
       user_id: '481',
       email: 'a@b.example',
@@ -83,7 +83,7 @@ describe('rows of Heap', () => {
     });
   });
 
-  it('users that became one are linked, each pair once', () => {
+  it('merged users are linked, each pair once', () => {
     const migration = { from_user_id: 1, to_user_id: 2, time: 1_714_558_830_123 };
     const [first, second] = readAll(heap, [migration, migration]);
     expect(first).toMatchObject({
@@ -93,7 +93,7 @@ describe('rows of Heap', () => {
     expect(second).toEqual({ kind: 'events', events: [] });
   });
 
-  it('an event in two tables is two events; without an id it follows from the content', () => {
+  it('an event in two tables is two events; without an id, the uuid is derived from the content', () => {
     const results = checkRecords(heap, [
       row,
       { ...row, event_table_name: 'pageviews' },
@@ -109,16 +109,16 @@ describe('rows of Heap', () => {
     [{ user_id: '' }, 'expected user_id, id or identity, got none'],
     [{ from_user_id: '', to_user_id: '2' }, 'expected an id in from_user_id, got an empty text'],
     [{ time: '', joindate: 'Invalid date' }, 'expected a time in last_modified or joindate, got a text in joindate'],
-  ])('says why it cannot read %j', (change, reason) => {
+  ])('rejects %j with the reason', (change, reason) => {
     expect(readAll(heap, [{ ...row, ...change }])).toEqual([{ kind: 'unreadable', reason }]);
   });
 
-  it.each([1, 2])('generated records (seed %d) give the same events again, none lost and none twice', (seed) => {
+  it.each([1, 2])('generated records (seed %d) give the same events again, without losses or duplicates', (seed) => {
     const results = checkRecords(heap, [...heapRecords(seed, 2000)]);
     expect(results.filter((result) => result.kind !== 'events')).toEqual([]);
   });
 
-  it('what is no row is unreadable, never an exception', () => {
+  it('anything but a row is rejected as unreadable, without an exception', () => {
     expect(new Set(readHostile(heap, { ...row, platform: '', domain: 'a', path: '/', properties: {} }))).toEqual(
       new Set(['unreadable']),
     );

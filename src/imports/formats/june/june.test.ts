@@ -14,7 +14,7 @@ import { juneRecords } from './records.fixture.ts';
 const row = { type: 'track', name: 'Order Done', user_id: 'u1', anonymous_id: '', timestamp: '2024-05-01T10:20:30Z' };
 
 describe('rows of June', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(june)).toEqual(june.example.events);
   });
 
@@ -33,7 +33,7 @@ describe('rows of June', () => {
     expect(eventFrom(june, { ...row, ...change }).event).toBe(event);
   });
 
-  it('traits, groups and the context find their places; unknown columns stay', () => {
+  it('traits, groups and the context are mapped; unknown columns are kept', () => {
     const context = {
       page: { url: 'https://a.example/x' },
       ip: '192.0.2.7',
@@ -61,7 +61,7 @@ describe('rows of June', () => {
     });
   });
 
-  it('a group says what it is, and its kind can be chosen', () => {
+  it('a group keeps its properties, and its type can be chosen', () => {
     const group = { ...row, type: 'group', name: '', group_id: 'g1', traits: '{"seats":3}' };
     const { properties } = eventFrom(june, group, { group_type: 'account' });
     expect(properties).toMatchObject({
@@ -103,16 +103,16 @@ describe('rows of June', () => {
     [{ user_id: 'null' }, 'expected user_id or anonymous_id, got neither'],
     [{ name: '' }, 'expected the name of the event in name, got an empty text'],
     [{ type: 'group', name: '' }, 'expected group_id, got nothing'],
-  ])('says why it cannot read %j', (change, reason) => {
+  ])('rejects %j with the reason', (change, reason) => {
     expect(readAll(june, [{ ...row, ...change }])).toEqual([{ kind: 'unreadable', reason }]);
   });
 
-  it.each([1, 2])('generated rows (seed %d) give the same events again, none lost and none twice', (seed) => {
+  it.each([1, 2])('generated rows (seed %d) give the same events again, without losses or duplicates', (seed) => {
     const results = checkRecords(june, [...juneRecords(seed, 2000)]);
     expect(results.filter((result) => result.kind !== 'events')).toEqual([]);
   });
 
-  it('what is no row is unreadable, never an exception', () => {
+  it('anything but a row is rejected as unreadable, without an exception', () => {
     const [record = {}] = juneRecords(3, 1);
     expect(new Set(readHostile(june, { ...record, traits: '{"a":1}', type: 'identify' }))).toEqual(
       new Set(['unreadable']),

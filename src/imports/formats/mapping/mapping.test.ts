@@ -25,7 +25,7 @@ const own = (more: object, change: object = {}): Record<string, unknown> => {
 };
 
 describe('the declarative mapping', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(mapping)).toEqual(mapping.example.events);
   });
 
@@ -82,7 +82,7 @@ describe('the declarative mapping', () => {
     it.each([
       ['a list', [one, two]],
       ['a list in JSON text', JSON.stringify([one, two])],
-    ])('%s gives every one of them, with what stands around it', (_name, data) => {
+    ])('%s gives each of them, with the values of the enclosing record', (_name, data) => {
       const events = eventsFrom(mapping, { app: 'web', body: { data } }, each);
       expect(events).toMatchObject([
         { event: 'Order Done', properties: { app: 'web', n: 1 } },
@@ -91,13 +91,13 @@ describe('the declarative mapping', () => {
       expect(new Set(events.map(({ uuid }) => uuid)).size).toBe(2);
     });
 
-    it('a single object is one event; other columns are those of the event alone', () => {
+    it('a single object is one event; other columns are only those of the event', () => {
       const [event] = eventsFrom(mapping, { app: 'web', data: one }, given({ each: 'data' }));
       expect(event?.properties).toMatchObject({ n: 1 });
       expect(event?.properties).not.toHaveProperty('parent');
     });
 
-    it('a record with one that cannot be read is refused as a whole, and one without any says so', () => {
+    it('a record with an unreadable event is rejected as a whole, and one without events is rejected with that reason', () => {
       const broken = { body: { data: [one, { ...two, at: 'soon' }] } };
       expect(readAll(mapping, [broken, { body: { data: [] } }, { body: {} }], each)).toEqual([
         { kind: 'unreadable', reason: 'each[1]: timestamp: expected a time in the format given, got a text' },
@@ -159,7 +159,7 @@ describe('the declarative mapping', () => {
     expect(eventFrom(mapping, { ...record, ...change }, given({ timestamp })).timestamp).toBe(expected);
   });
 
-  it('columns that no rule takes are properties, unless properties are listed', () => {
+  it('columns without a rule become properties, unless properties are listed', () => {
     const change = { x: 1, y: { z: 2 }, empty: '', none: null };
     expect(own({}, change)).toEqual({ x: 1, y: { z: 2 }, empty: '' });
     expect(own({ properties: ['x', 'y.z'] }, change)).toEqual({ x: 1, 'y.z': 2 });
@@ -194,7 +194,7 @@ describe('the declarative mapping', () => {
     });
   });
 
-  it('an id of the source decides the uuid, and a second file that counts from 1 does not meet the first', () => {
+  it('an id of the source determines the uuid, and a second file that numbers from 1 does not collide with the first', () => {
     const uuid = (more: object, change: object) => eventFrom(mapping, { ...record, ...change }, given(more)).uuid;
     const known = '7f3b2a10-5a6b-4c3d-9e8f-0123456789ab';
     expect(uuid({ uuid: 'id' }, { id: known })).toBe(known);
@@ -228,7 +228,7 @@ describe('the declarative mapping', () => {
   });
 });
 
-describe('a mapping that is wrong says where', () => {
+describe('an invalid mapping is rejected with the place of the fault', () => {
   it.each<[string, string]>([
     ['', 'mapping: expected the rules as JSON'],
     ['{', 'mapping: expected JSON'],
@@ -274,19 +274,19 @@ describe('a mapping that is wrong says where', () => {
   });
 });
 
-describe('whatever comes', () => {
+describe('arbitrary input', () => {
   it.each<[object, string]>([
     [{ name: {} }, 'event: expected a name, got an object'],
     [{ user: '' }, 'distinct_id: expected an id, got nothing'],
     [{ at: 'soon' }, 'timestamp: expected a time in the format given, got a text'],
     [{ id: ' ' }, 'uuid: expected an id, got nothing'],
-  ])('%j is unreadable', (change, reason) => {
+  ])('%j is rejected as unreadable', (change, reason) => {
     expect(readAll(mapping, [{ ...record, id: 1, ...change }], given({ uuid: 'id' }))).toEqual([
       { kind: 'unreadable', reason },
     ]);
   });
 
-  it.each([1, 2])('generated rows (seed %d) give the same events again, none lost and none twice', (seed) => {
+  it.each([1, 2])('generated rows (seed %d) give the same events again, without losses or duplicates', (seed) => {
     const draw = createDraw(seed);
     const rows = Array.from({ length: 2000 }, (_, index) => ({
       ...record,
@@ -299,7 +299,7 @@ describe('whatever comes', () => {
     expect(results.filter(({ kind }) => kind !== 'events')).toEqual([]);
   });
 
-  it('is an event or has a reason, and no name harms', () => {
+  it('becomes an event or is rejected with a reason, and no property name does harm', () => {
     const [example] = mapping.example.records;
     expect(new Set(readHostile(mapping, example as Record<string, unknown>))).toEqual(new Set(['unreadable']));
     expect(
@@ -308,7 +308,7 @@ describe('whatever comes', () => {
   });
 });
 
-describe('values that look like nothing', () => {
+describe('values that look empty', () => {
   const rules = { event: 'e', distinct_id: 'u', timestamp: 't' };
   const record = { e: 'x', u: 'u1', t: '2024-01-01T00:00:00Z' };
   const read = (mapped: object, more: object): Readonly<Record<string, unknown>> =>

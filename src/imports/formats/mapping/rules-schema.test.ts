@@ -30,7 +30,7 @@ describe('the schema of mappings', () => {
     [false, { ...needed, properties: 'a' }],
     [false, { ...needed, skip: [{ is: 1 }] }],
     [false, { ...needed, nothing: 'NULL' }],
-  ])('says %s, as the parser does, of %j', (taken, rules) => {
+  ])('validates as %s, like the parser: %j', (taken, rules) => {
     expect(isTaken(rules)).toBe(taken);
     expect(validate(rules)).toBe(taken);
   });

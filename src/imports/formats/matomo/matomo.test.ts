@@ -18,7 +18,7 @@ const timesIn = (result: RecordResult | undefined): unknown =>
 const of = (...actionDetails: readonly unknown[]): Record<string, unknown> => ({ ...visit, actionDetails });
 
 describe('visits of Matomo', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(matomo)).toEqual(matomo.example.events);
   });
 
@@ -44,7 +44,7 @@ describe('visits of Matomo', () => {
     expect(readAll(matomo, [of()])).toEqual([{ kind: 'skipped', reason: 'a visit without actions' }]);
   });
 
-  it('every action has what is known of the visit; what only serves its display is dropped', () => {
+  it('every action has the properties of the visit; columns that only serve its display are dropped', () => {
     const [first, second] = eventsFrom(matomo, {
       ...of({ ...action, timeSpent: '9', timeSpentPretty: '9s' }, { ...action, pageId: '2', eventValue: '1.5' }),
       browserName: 'Firefox',
@@ -73,14 +73,14 @@ describe('visits of Matomo', () => {
     expect(all.filter((name) => /Icon|Pretty|resolution|customVariables/.test(name))).toEqual([]);
   });
 
-  it('variables that are no pairs of name and value stay as they are', () => {
+  it('variables that are not pairs of name and value are kept unchanged', () => {
     const variables = { 1: { other: 1 } };
     expect(eventFrom(matomo, { ...visit, customVariables: variables }).properties).toMatchObject({
       customVariables: variables,
     });
   });
 
-  it('a user is known by userId, linked to the visitor once', () => {
+  it('a user is identified by userId and linked to the visitor once', () => {
     const events = eventsFrom(matomo, { ...of(action, { ...action, pageId: '2' }), userId: 'u1' });
     expect(events.map((event) => [event.event, event.distinct_id])).toEqual([
       ['$identify', 'u1'],
@@ -89,7 +89,7 @@ describe('visits of Matomo', () => {
     ]);
   });
 
-  it('the time of an action is true UTC, though its timestamp is the clock of the site', () => {
+  it('the time of an action is UTC, although its timestamp is local time of the site', () => {
     const at = (iso: string): number => Date.parse(`2024-07-01T${iso}Z`) / 1000;
     const visitTimes = { firstActionTimestamp: at('10:00:00'), lastActionTimestamp: at('10:00:10') };
     const details = [
@@ -105,7 +105,7 @@ describe('visits of Matomo', () => {
     ['west of UTC', -5 * 3600, 'UTC-05:00'],
     ['half an hour off', 5.5 * 3600, 'UTC+05:30'],
     ['a quarter of an hour off', 12.75 * 3600, 'UTC+12:45'],
-  ])('a site %s is right, and its offset is named', (_, ahead, sample) => {
+  ])('a site %s is read correctly, and its offset is reported', (_, ahead, sample) => {
     const [result] = readAll(matomo, [
       { ...of({ ...action, timestamp: action.timestamp + ahead }), firstActionTimestamp: action.timestamp },
     ]);
@@ -113,7 +113,7 @@ describe('visits of Matomo', () => {
     expect(result?.notes).toEqual([{ of: 'matomo_clock_derived', sample }]);
   });
 
-  it('a ping after the last action is no change of the clocks', () => {
+  it('a ping after the last action is not taken for a clock change', () => {
     const ahead = 6 * 3600;
     for (const ping of [600, 1800, 3600]) {
       const end = action.timestamp + ping;
@@ -125,7 +125,7 @@ describe('visits of Matomo', () => {
     }
   });
 
-  /** In true UTC; what Matomo writes for them follows from the offset that holds at each. */
+  /** In UTC; the times that Matomo writes are derived from the offset at each. */
   const berlin: readonly (readonly [what: string, change: number, before: number, after: number])[] = [
     ['spring', Date.UTC(2024, 2, 31, 1) / 1000, 3600, 7200],
     ['autumn', Date.UTC(2024, 9, 27, 1) / 1000, 7200, 3600],
@@ -146,7 +146,7 @@ describe('visits of Matomo', () => {
     },
   );
 
-  it('a visit that lies before a change in full, but for its end, stays in order', () => {
+  it('a visit that ends after a clock change but is otherwise before it stays in order', () => {
     const change = Date.UTC(2024, 9, 27, 1) / 1000;
     const real = [change - 7000, change - 6900, change + 60];
     const details = real.map((each, index) => ({
@@ -163,7 +163,7 @@ describe('visits of Matomo', () => {
   it.each([
     ['actions are cut off', { truncatedActionsCount: 1 }, 3600],
     ['a ping moved the end', {}, 2700],
-  ])('clocks that change after the last action in a visit of which %s leave its actions alone', (_, more, later) => {
+  ])('a clock change after the last action does not affect a visit of which %s', (_, more, later) => {
     const change = Date.UTC(2023, 9, 29, 1) / 1000;
     const real = [change - 3000, change - 1500, change - 1100];
     const details = real.map((each, index) => ({
@@ -179,7 +179,7 @@ describe('visits of Matomo', () => {
     expect(timesIn(result)).toEqual(real.map((each) => new Date(each * 1000).toISOString()));
   });
 
-  it('a clock that nothing says is taken by the option time_zone, or as UTC, and is noted', () => {
+  it('an unknown zone is taken from the option time_zone, or as UTC, and is noted', () => {
     const record = of({ ...action, timestamp: action.timestamp + 7200 });
     const [byOption] = readAll(matomo, [record], { time_zone: 'Europe/Berlin' });
     expect(timesIn(byOption)).toEqual(['2024-05-01T10:20:30.000Z']);
@@ -190,7 +190,7 @@ describe('visits of Matomo', () => {
     expect(() => readAll(matomo, [], { time_zone: 'Mars/Base' })).toThrow(/time_zone: expected a time zone/);
   });
 
-  it('an hour that comes twice by the option keeps the order of the actions', () => {
+  it('an hour that the zone of the option repeats keeps the order of the actions', () => {
     const local = ['01:59:50', '02:59:50', '02:00:10', '03:10:00'].map(
       (text) => Date.parse(`2024-10-27T${text}Z`) / 1000,
     );
@@ -203,7 +203,7 @@ describe('visits of Matomo', () => {
     );
   });
 
-  it('actions that Matomo cut off are noted with their number', () => {
+  it('actions that Matomo cut off are noted with their count', () => {
     const [result] = readAll(matomo, [
       { ...visit, truncatedActionsCount: '699', firstActionTimestamp: action.timestamp },
     ]);
@@ -235,16 +235,16 @@ describe('visits of Matomo', () => {
       { actionDetails: [{ ...action, timestamp: '10:20' }] },
       'actionDetails[0]: expected timestamp in seconds since 1970, got a text',
     ],
-  ])('refuses %j and says why', (change, reason) => {
+  ])('rejects %j with the reason', (change, reason) => {
     expect(readAll(matomo, [{ ...visit, ...change }])).toEqual([{ kind: 'unreadable', reason }]);
   });
 
-  it.each([1, 2])('generated visits (seed %d) give the same events again, none lost and none twice', (seed) => {
+  it.each([1, 2])('generated visits (seed %d) give the same events again, without losses or duplicates', (seed) => {
     const results = checkRecords(matomo, [...matomoRecords(seed, 800)]);
     expect(results.filter((result) => result.kind === 'unreadable')).toEqual([]);
   });
 
-  it('what is no visit is unreadable, never an exception', () => {
+  it('anything but a visit is rejected as unreadable, without an exception', () => {
     const full = { ...visit, userId: 'u', resolution: '1x1', customVariables: [], ...action };
     expect(new Set(readHostile(matomo, full))).toEqual(new Set(['unreadable']));
   });

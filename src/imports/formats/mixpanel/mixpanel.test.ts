@@ -18,15 +18,15 @@ const properties = { time, distinct_id: 'u1', $insert_id: 'evt-1' };
 const record = (more: object, event = 'Signed Up') => ({ event, properties: { ...properties, ...more } });
 
 describe('events of Mixpanel', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(mixpanel)).toEqual(mixpanel.example.events);
   });
 
-  it('the uuid is the one that PostHog’s importer derives from $insert_id', () => {
+  it('derives the uuid from $insert_id as PostHog’s importer does', () => {
     expect(eventFrom(mixpanel, record({})).uuid).toBe('b1e8294d-c1b5-55f9-bb71-a01a10983447');
   });
 
-  it('without $insert_id the content decides, and a repetition is a separate event', () => {
+  it('without $insert_id the uuid is derived from the content, and a repetition is a separate event', () => {
     const bare = { event: 'x', properties: { time, distinct_id: 'u1' } };
     const turned = { properties: { distinct_id: 'u1', time }, event: 'x' };
     const uuids = eventsOf(readAll(mixpanel, [bare, turned, bare])).map(({ uuid }) => uuid);
@@ -68,7 +68,7 @@ describe('events of Mixpanel', () => {
     expect(eventFrom(mixpanel, record({ time: value }), { time_zone }).timestamp).toBe(expected);
   });
 
-  it('names, places and what is about the person', () => {
+  it('maps names, places and properties of the person', () => {
     const source = { $city: 'Berlin', $region: 'Berlin', mp_country_code: 'DE', mp_lib: 'web', $initial_referrer: 'x' };
     const event = eventFrom(mixpanel, record({ ...source, $model: 'P7', $mp_api_endpoint: 'x' }, '$mp_web_page_view'));
     expect(event.event).toBe('$pageview');
@@ -90,7 +90,7 @@ describe('events of Mixpanel', () => {
     });
   });
 
-  it('the same event as a flat row of the Data Pipelines', () => {
+  it('reads the same event from a flat row of the Data Pipelines', () => {
     const row = { event_name: 'Signed Up', time, distinct_id: 'u1', insert_id: 'evt-1', properties: { plan: 'pro' } };
     expect(eventFrom(mixpanel, row)).toEqual(eventFrom(mixpanel, record({ plan: 'pro' })));
     const pair = { ...row, user_id: 'u1', device_id: 'd1' };
@@ -99,7 +99,7 @@ describe('events of Mixpanel', () => {
     );
   });
 
-  it('groups by the properties that hold their keys', () => {
+  it('assigns groups by the properties that contain their keys', () => {
     const given = record({ company_id: 7, team: ['a', 'b'], other: null });
     const event = eventFrom(mixpanel, given, { groups: 'company_id:company, team,other' });
     expect(event.properties).toMatchObject({ $groups: { company: '7', team: 'a' }, team: ['a', 'b'] });
@@ -107,7 +107,7 @@ describe('events of Mixpanel', () => {
 });
 
 describe('identity', () => {
-  it('a pair of user and device is linked once, and not when that is not wanted', () => {
+  it('each pair of user and device is linked once, or not at all if disabled', () => {
     const pair = { $user_id: 'u1', $device_id: '$device:d1' };
     const records = [record(pair), record({ ...pair, time: time + 9 })];
     const events = eventsOf(readAll(mixpanel, records));
@@ -174,7 +174,7 @@ describe('profiles', () => {
   });
 });
 
-describe('whatever comes', () => {
+describe('arbitrary input', () => {
   it.each<[string, unknown, string]>([
     ['no object', 7, 'expected a JSON object, got a number'],
     ['no name', { properties }, 'expected the name of the event in "event", got nothing'],
@@ -196,7 +196,7 @@ describe('whatever comes', () => {
     ],
     ['no id', record({ distinct_id: null }), 'expected an id in distinct_id, $user_id or $device_id'],
     ['half an alias', record({ alias: 5.5 }, '$create_alias'), '$create_alias: expected alias, got a number'],
-  ])('%s is unreadable', (_name, source, reason) => {
+  ])('%s is rejected as unreadable', (_name, source, reason) => {
     expect(readAll(mixpanel, [source])).toEqual([{ kind: 'unreadable', reason }]);
   });
 
@@ -205,17 +205,17 @@ describe('whatever comes', () => {
     ['profile_time: expected a time', { profile_time: 'soon' }],
     ['identify', { identify: 'perhaps' }],
     ['expected an option of the format mixpanel', { zone: 'UTC' }],
-  ])('a wrong option is refused: %s', (message, options) => {
+  ])('an invalid option is rejected: %s', (message, options) => {
     expect(() => mixpanel.createReader(options, mixpanel.names)).toThrow(FormatOptionsError);
     expect(() => mixpanel.createReader(options, mixpanel.names)).toThrow(message);
   });
 
-  it.each([1, 2])('generated records (seed %d) give the same events again, none lost and none twice', (seed) => {
+  it.each([1, 2])('generated records (seed %d) give the same events again, without losses or duplicates', (seed) => {
     const results = checkRecords(mixpanel, [...mixpanelRecords(seed, 2000)]);
     expect(results.filter(({ kind }) => kind !== 'events')).toEqual([]);
   });
 
-  it('is an event or has a reason, and no name harms', () => {
+  it('becomes an event or is rejected with a reason, and no property name does harm', () => {
     const [first] = mixpanelRecords(3, 1);
     expect(new Set(readHostile(mixpanel, first ?? {}))).toEqual(new Set(['unreadable']));
     const inside = readHostile(
@@ -231,7 +231,7 @@ describe('whatever comes', () => {
     expect(new Set(inside)).toEqual(new Set(['unreadable']));
   });
 
-  it('a name table renames and drops, and never lets one value replace another', () => {
+  it('a name table renames and drops, but no value replaces another', () => {
     const names = {
       events: { Bot: null, 'Signed Up': 'signed up' },
       properties: { a: 'b', secret: null },

@@ -14,7 +14,7 @@ import {
 /** Properties that Mixpanel itself sets: with a `$` in the export, or in a dedicated member. */
 const standard = /^(\$|mp_|time$|distinct_id$)/;
 
-/** An event of the export as Fivetran lays it down: its own properties in columns without `$`, the project's as JSON. */
+/** An event of the export as Fivetran stores it: its own properties in columns without `$`, the project's as JSON. */
 function asFivetranRow(record: Row, load = 1): Row {
   const properties = record['properties'] as Row;
   const time = Number(properties['time']);
@@ -40,13 +40,13 @@ describe('flattened rows of Mixpanel', () => {
   it.each<[string, (row: Row) => Row]>([
     ['JSON lines or Parquet', (row) => row],
     ['names in capitals, as Snowflake has them', inCapitals],
-  ])('%s: each gives the events that the export gives, with the same ids', (_name, shape) => {
+  ])('%s: each row gives the events of the export, with the same ids', (_name, shape) => {
     expect(withIds.length).toBeGreaterThan(500);
     const rows = withIds.map((record) => shape(asFivetranRow(record)));
     expect(eventsOf(checkRecords(mixpanel, rows))).toEqual(withoutNulls(eventsOf(readAll(mixpanel, withIds))));
   });
 
-  it('a CSV gives the same events; what is a text there and of no known kind stays one', () => {
+  it('a CSV gives the same events; texts of an unknown type stay texts', () => {
     const record = { event: 'Paid', properties: { time: 1_609_459_200, distinct_id: 'u', $screen_width: 1920 } };
     const own = { price: '007', ok: 'true' };
     const row = { ...asCsvRow(asFivetranRow(record)), ...own, wifi: 'TRUE', insert_id: 'i' };
@@ -84,7 +84,7 @@ describe('flattened rows of Mixpanel', () => {
     expect(event.uuid).toBe(eventFrom(mixpanel, { event: 'Paid', properties }).uuid);
   });
 
-  it('the members of properties win over the columns that a loader made of them', () => {
+  it('the members of properties take precedence over the columns that a loader made of them', () => {
     const row = {
       name: 'x',
       time: '2021-01-01',
@@ -96,7 +96,7 @@ describe('flattened rows of Mixpanel', () => {
     expect(eventFrom(mixpanel, row).properties).toMatchObject({ plan: 'new' });
   });
 
-  it('is an event or has a reason, whatever stands in a column', () => {
+  it('becomes an event or is rejected with a reason, whatever a column contains', () => {
     const [record = {}] = withIds;
     expect(new Set(readHostile(mixpanel, asFivetranRow(record)))).toEqual(new Set(['unreadable']));
   });

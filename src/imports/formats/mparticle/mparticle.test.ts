@@ -16,7 +16,7 @@ const event = { event_type: 'custom_event', data };
 const batch = { batch_id: 'b1', mpid: '77', events: [event] };
 
 describe('batches of mParticle', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(mparticle)).toEqual(mparticle.example.events);
   });
 
@@ -29,7 +29,7 @@ describe('batches of mParticle', () => {
     expect(eventFrom(mparticle, { ...batch, events: [item] }).event).toBe(name);
   });
 
-  it('the name table skips sessions; the rest of the batch stays', () => {
+  it('the name table skips sessions; the rest of the batch is kept', () => {
     const start = { event_type: 'session_start', data };
     expect(eventsFrom(mparticle, { ...batch, events: [start, event] })).toHaveLength(1);
     expect(readAll(mparticle, [{ ...batch, events: [start] }])).toEqual([
@@ -37,7 +37,7 @@ describe('batches of mParticle', () => {
     ]);
   });
 
-  it('every event has what is known of device and application, the first one what is known of the user', () => {
+  it('every event has the properties of device and application, the first one also those of the user', () => {
     const [first, second] = eventsFrom(mparticle, {
       ...batch,
       device_info: { platform: 'Android', screen_width: 1080 },
@@ -66,7 +66,7 @@ describe('batches of mParticle', () => {
     expect(events.map((each) => each.distinct_id)).toEqual(Array(count).fill(distinctId));
   });
 
-  it('a batch without events is the profile of its user, once it says something', () => {
+  it('a batch without events is the profile of its user, if it has any properties', () => {
     const profile = { mpid: '77', user_attributes: { plan: 'pro' }, timestamp_unixtime_ms: '1714558830123' };
     expect(eventFrom(mparticle, profile)).toMatchObject({ event: '$set', properties: { $set: { plan: 'pro' } } });
     expect(readAll(mparticle, [{ mpid: '77', events: [] }])).toEqual([
@@ -81,25 +81,25 @@ describe('batches of mParticle', () => {
     [{ events: [{ data }] }, 'events[0]: expected event_type'],
     [{ events: [{ event_type: 'custom_event', data: {} }] }, /^events\[0\]: expected the name of the event in data/],
     [{ events: [{ event_type: 'x', data: {} }] }, /^events\[0\]: expected timestamp_unixtime_ms .*, got nothing$/],
-  ])('refuses %j and says why', (change, reason) => {
+  ])('rejects %j with the reason', (change, reason) => {
     const [result] = readAll(mparticle, [{ ...batch, ...change }]);
     expect(result?.kind).toBe('unreadable');
     expect(result?.kind === 'unreadable' ? result.reason : '').toMatch(reason);
   });
 
-  it('the same batch gives the same events; without any id they follow from their content', () => {
+  it('the same batch gives the same events; without any id, uuids are derived from the content', () => {
     const two = { ...batch, events: [event, event] };
     expect(eventsFrom(mparticle, two)).toEqual(eventsFrom(mparticle, { ...two, user_agent: undefined }));
     const results = checkRecords(mparticle, [two, { ...two, batch_id: null }]);
     expect(results.map(({ kind }) => kind)).toEqual(['events', 'events']);
   });
 
-  it.each([1, 2])('generated batches (seed %d) give the same events again, none lost and none twice', (seed) => {
+  it.each([1, 2])('generated batches (seed %d) give the same events again, without losses or duplicates', (seed) => {
     const results = checkRecords(mparticle, [...mparticleRecords(seed, 1000)]);
     expect(results.filter((result) => result.kind === 'unreadable')).toEqual([]);
   });
 
-  it('what is no batch is unreadable, never an exception', () => {
+  it('anything but a batch is rejected as unreadable, without an exception', () => {
     expect(new Set(readHostile(mparticle, { ...batch, user_attributes: {}, user_identities: [] }))).toEqual(
       new Set(['unreadable']),
     );

@@ -13,7 +13,7 @@ import { pendoRecords } from './records.fixture.ts';
 const row = { visitorId: 'v1', eventType: 'load', eventId: 'e1', browserTimestamp: 1_714_558_830_123 };
 
 describe('rows of Pendo', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(pendo)).toEqual(pendo.example.events);
   });
 
@@ -29,7 +29,7 @@ describe('rows of Pendo', () => {
     expect([found.event, found.properties['$event_type']]).toEqual([event, type]);
   });
 
-  it('columns find their places, texts of JSON are taken apart, what has no place stays', () => {
+  it('columns are mapped, JSON texts are parsed, unknown columns are kept', () => {
     const { properties } = eventFrom(pendo, {
       ...row,
       eventType: 'pollResponse',
@@ -53,14 +53,14 @@ describe('rows of Pendo', () => {
     expect(broken.properties).toMatchObject({ propertiesJson: '{broken' });
   });
 
-  it('an account is a group, whose kind can be chosen', () => {
+  it('an account is a group whose type can be chosen', () => {
     expect(eventFrom(pendo, { ...row, accountId: 'a' }).properties).toMatchObject({ $groups: { account: 'a' } });
     const { properties } = eventFrom(pendo, { ...row, accountId: 'a' }, { group_type: 'company' });
     expect(properties).toMatchObject({ $groups: { company: 'a' } });
     expect(eventFrom(pendo, { ...row, accountId: 'none' }).properties).not.toHaveProperty('$groups');
   });
 
-  it('the visitor before it was known is linked once', () => {
+  it('an anonymous visitor is linked to its later id once', () => {
     const known = { ...row, oldVisitorId: '_PENDO_T_1' };
     expect(eventsFrom(pendo, known)[0]).toMatchObject({
       event: '$identify',
@@ -71,7 +71,7 @@ describe('rows of Pendo', () => {
     expect(second).toMatchObject({ kind: 'events', events: [{ event: '$pageview' }] });
   });
 
-  it('the uuid is eventId where it is one; one id for several events keeps them apart', () => {
+  it('the uuid is eventId if it is a UUID; events that share an id stay separate', () => {
     const eventId = 'AAAAAAAA-0000-4000-8000-000000000001';
     expect(eventFrom(pendo, { ...row, eventId }).uuid).toBe(eventId.toLowerCase());
     const rows = [row, { ...row, eventType: 'click' }, { ...row, visitorId: 'v2' }, { ...row, eventId: null }];
@@ -84,16 +84,16 @@ describe('rows of Pendo', () => {
     [{ eventType: '' }, 'expected eventType, got an empty text'],
     [{ browserTimestamp: 1_714_558_830 }, 'expected browserTimestamp in milliseconds since 1970, got a number'],
     [{ visitorId: 'undefined' }, 'expected an id other than a placeholder in visitorId, got a text'],
-  ])('says why it cannot read %j', (change, reason) => {
+  ])('rejects %j with the reason', (change, reason) => {
     expect(readAll(pendo, [{ ...row, ...change }])).toEqual([{ kind: 'unreadable', reason }]);
   });
 
-  it.each([1, 2])('generated rows (seed %d) give the same events again, none lost and none twice', (seed) => {
+  it.each([1, 2])('generated rows (seed %d) give the same events again, without losses or duplicates', (seed) => {
     const results = checkRecords(pendo, [...pendoRecords(seed, 2000)]);
     expect(results.filter((result) => result.kind !== 'events')).toEqual([]);
   });
 
-  it('what is no row is unreadable, never an exception', () => {
+  it('anything but a row is rejected as unreadable, without an exception', () => {
     const [record = {}] = pendoRecords(3, 1);
     expect(new Set(readHostile(pendo, record))).toEqual(new Set(['unreadable']));
   });

@@ -15,7 +15,7 @@ const row = { date: '2024-05-01', hostname: 'a.example', page: '/x', visitors: '
 const yes = { synthesise: 'yes' };
 
 describe('totals of Plausible', () => {
-  it('are refused with an explanation unless page views are to be made up', () => {
+  it('are rejected with an explanation unless page views are to be generated', () => {
     for (const options of [{}, { synthesise: 'no' }]) {
       expect(() => plausible.createReader(options, plausible.names)).toThrow(FormatOptionsError);
       expect(() => plausible.createReader(options, plausible.names)).toThrow(/synthesise=yes.*totals per day/);
@@ -23,11 +23,11 @@ describe('totals of Plausible', () => {
     expect(() => plausible.createReader({ ...yes, time_zone: 'Mars' }, plausible.names)).toThrow(/time_zone/);
   });
 
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(plausible)).toEqual(plausible.example.events);
   });
 
-  it('give as many page views by as many visitors as they count, all of that day, all marked', () => {
+  it('give the counted page views and visitors, all on that day, all marked', () => {
     const events = eventsFrom(plausible, row, yes);
     expect(events).toHaveLength(5);
     expect(new Set(events.map((event) => event.distinct_id))).toEqual(
@@ -44,7 +44,7 @@ describe('totals of Plausible', () => {
     }
   });
 
-  it('a day begins where the site is, also when clocks change', () => {
+  it('a day begins in the zone of the site, even when clocks change', () => {
     const options = { ...yes, time_zone: 'Europe/Berlin' };
     const times = (date: string) =>
       eventsFrom(plausible, { ...row, date, pageviews: '1' }, options).map(({ timestamp }) => timestamp);
@@ -65,11 +65,11 @@ describe('totals of Plausible', () => {
     [{ pageviews: 'many' }, 'expected pageviews as a number, got a text'],
     [{ visitors: '-1' }, 'expected visitors as a number, got a text'],
     [{ pageviews: '100001' }, 'expected at most 100000 pageviews in a row'],
-  ])('says why it cannot read %j', (change, reason) => {
+  ])('rejects %j with the reason', (change, reason) => {
     expect(readAll(plausible, [{ ...row, ...change }], yes)).toEqual([{ kind: 'unreadable', reason }]);
   });
 
-  it('made-up views add up to the totals, and are the same ones the next time', () => {
+  it('generated page views add up to the totals, and are the same in every run', () => {
     const records = [...plausibleRecords(1, 1000)];
     const results = checkRecords(plausible, records, yes);
     const counted = records.reduce((sum, record) => sum + Number(record['pageviews'] ?? 0), 0);
@@ -77,7 +77,7 @@ describe('totals of Plausible', () => {
     expect(results.filter((result) => result.kind === 'unreadable')).toEqual([]);
   });
 
-  it('what is no row is unreadable, never an exception', () => {
+  it('anything but a row is rejected as unreadable, without an exception', () => {
     expect(new Set(readHostile(plausible, row))).toEqual(new Set(['unreadable']));
   });
 });

@@ -16,11 +16,11 @@ const base = { uuid, event: 'x', distinct_id: 'd1', timestamp, properties: { a: 
 const marks = { $geoip_disable: true, $import_source: 'posthog' };
 
 describe('events of PostHog', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(posthog)).toEqual(posthog.example.events);
   });
 
-  it('stay as they are', () => {
+  it('are unchanged', () => {
     const expected = { ...base, properties: { a: 1, ...marks } };
     expect(eventFrom(posthog, base)).toEqual(expected);
     expect(eventFrom(posthog, { ...base, properties: '{"a":1}' })).toEqual(expected);
@@ -29,7 +29,7 @@ describe('events of PostHog', () => {
     expect(within).toMatchObject({ distinct_id: 'd1', properties: { a: 1, distinct_id: 'd1' } });
   });
 
-  it.each([[[]], ['[]']])('properties that PHP writes as %j are an empty map', (properties) => {
+  it.each([[[]], ['[]']])('properties that PHP writes as %j are an empty object', (properties) => {
     expect(eventFrom(posthog, { ...base, properties })).toEqual({ ...base, properties: marks });
     const [result] = readAll(posthog, [{ ...base, properties: [1] }]);
     expect(result?.kind).toBe('unreadable');
@@ -73,7 +73,7 @@ describe('events of PostHog', () => {
     });
   });
 
-  it.each(['Guest', 'null', '00000000-0000-0000-0000-000000000000'])('of the id %s make no person', (id) => {
+  it.each(['Guest', 'null', '00000000-0000-0000-0000-000000000000'])('with the id %s create no person', (id) => {
     expect(eventFrom(posthog, { ...base, distinct_id: id }).properties).toMatchObject({
       $process_person_profile: false,
     });
@@ -97,7 +97,7 @@ describe('events of PostHog', () => {
     expect(eventFrom(posthog, { ...base, timestamp: value }, options).timestamp).toBe(expected);
   });
 
-  it('without a uuid the content decides, an older id gives one', () => {
+  it('without a uuid, it is derived from an older id or else from the content', () => {
     const { uuid: _, ...bare } = base;
     const uuids = readAll(posthog, [bare, bare, { ...bare, id: 12 }, { ...bare, id: uuid }]).flatMap((result) =>
       result.kind === 'events' ? result.events.map((event) => event.uuid) : [],
@@ -123,7 +123,7 @@ describe('events of PostHog', () => {
     ]);
   });
 
-  it('properties of the person become $set; those of the event win', () => {
+  it('properties of the person become $set; those of the event take precedence', () => {
     const record = { ...base, properties: { $set: { b: 2 } }, person_properties: '{"a":1,"b":1}', $set: { c: 3 } };
     expect(eventFrom(posthog, record).properties['$set']).toEqual({ a: 1, b: 2, c: 3 });
     expect(eventFrom(posthog, record, { person_properties: 'ignore' }).properties['$set']).toEqual({ b: 2, c: 3 });
@@ -152,7 +152,7 @@ describe('persons of PostHog', () => {
     _inserted_at: timestamp,
   };
 
-  it('become $set at the time of their last change, and all ids of one meet', () => {
+  it('become $set at the time of their last change, and all ids of a person are linked', () => {
     const [link, set] = eventsFrom(posthog, person);
     expect(link).toMatchObject({ event: '$merge_dangerously', distinct_id: 'd1', properties: { alias: 'p1' } });
     expect(set).toMatchObject({ event: '$set', distinct_id: 'd1', timestamp, properties: { $set: { plan: 'pro' } } });
@@ -160,27 +160,27 @@ describe('persons of PostHog', () => {
     expect(eventsFrom(posthog, person, { link_persons: 'no' })).toEqual([set]);
   });
 
-  it('that are deleted are skipped', () => {
+  it('are skipped if deleted', () => {
     expect(readAll(posthog, [{ ...person, is_deleted: 1 }])).toEqual([{ kind: 'skipped', reason: 'a deleted person' }]);
   });
 });
 
-describe('whatever comes', () => {
+describe('arbitrary input', () => {
   it.each<[object, string]>([
     [{ event: '' }, 'expected the name of the event in "event", got an empty text'],
     [{ distinct_id: null }, 'expected distinct_id, in the record or its properties'],
     [{ timestamp: null }, 'expected a time in timestamp, got nothing'],
     [{ properties: '{' }, 'expected properties to be an object or its JSON, got a text'],
-  ])('%j is unreadable', (change, reason) => {
+  ])('%j is rejected as unreadable', (change, reason) => {
     expect(readAll(posthog, [{ ...base, ...change }])).toEqual([{ kind: 'unreadable', reason }]);
   });
 
-  it.each([1, 2])('generated records (seed %d) give the same events again, none lost and none twice', (seed) => {
+  it.each([1, 2])('generated records (seed %d) give the same events again, without losses or duplicates', (seed) => {
     const results = checkRecords(posthog, [...posthogRecords(seed, 2000)]);
     expect(results.filter(({ kind }) => kind !== 'events')).toEqual([]);
   });
 
-  it('is an event or has a reason, and no name harms', () => {
+  it('becomes an event or is rejected with a reason, and no property name does harm', () => {
     for (const record of posthogRecords(3, 30)) {
       expect(new Set(readHostile(posthog, record))).toEqual(new Set(['unreadable']));
     }

@@ -22,12 +22,12 @@ function eventsOf(results: readonly RecordResult[]): unknown[] {
 
 const plain = eventsOf(readAll(message('m1')));
 
-describe('what RudderStack wraps', () => {
+describe('messages wrapped by RudderStack', () => {
   it.each([
     ['an archived job', { UUID: 'j1', EventCount: 1, EventPayload: message('m1') }],
     ['a job of the gateway', { uuid: 'j1', event_payload: { batch: [message('m1')], receivedAt: '2021-03-05' } }],
     ['the input of a transformation', { message: message('m1'), metadata: { jobId: 1 }, destination: {} }],
-  ])('%s is the message in it', (_name, record) => {
+  ])('%s is read as the message within', (_name, record) => {
     expect(eventsOf(readAll(record))).toEqual(plain);
   });
 
@@ -38,7 +38,7 @@ describe('what RudderStack wraps', () => {
     expect(new Set(alone.map((event) => (event as { uuid: string }).uuid)).size).toBe(3);
   });
 
-  it('a job with one message that cannot be read is refused as a whole, and takes no id away', () => {
+  it('a job with an unreadable message is rejected as a whole, and uses up no id', () => {
     const broken = { event_payload: { batch: [message('m1'), { type: 'track', anonymousId: 'a1' }] } };
     const [refused, after] = readAll(broken, message('m1'));
     expect(refused).toEqual({ kind: 'unreadable', reason: 'expected the name of the event in "event"' });
@@ -53,7 +53,7 @@ describe('what RudderStack wraps', () => {
     expect(eventsOf(readAll(staged('identifies')))).toMatchObject([{ event: '$identify', distinct_id: 'u1' }]);
   });
 
-  it('a message whose members are called like those of a job stays a message', () => {
+  it('a message with members named like those of a job is read as a message', () => {
     const mixed = { ...message('m1'), message: { type: 'page' }, metadata: { table: 't' }, data: {} };
     expect(eventsOf(readAll(mixed))).toEqual(plain);
   });

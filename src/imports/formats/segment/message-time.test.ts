@@ -20,7 +20,7 @@ describe('the time of a message without a timestamp', () => {
     ['2049', { originalTimestamp: '2049-01-01T10:00:00Z', sentAt: '2049-01-01T10:00:05Z' }, '2024-01-01T08:00:00.100Z'],
     ['1970', { originalTimestamp: '1970-01-01T00:00:10Z', sentAt: '1970-01-01T00:00:15Z' }, '2024-01-01T08:00:00.100Z'],
     ['an event that waited', { ...times, originalTimestamp: '2023-12-31T10:00:00Z' }, '2023-12-31T08:00:00.100Z'],
-  ])('is corrected by when it was sent and received: %s', (_, given, expected) => {
+  ])('is corrected by the times at which it was sent and received: %s', (_, given, expected) => {
     const result = readAll({ ...message, ...given, receivedAt });
     expect(timesOf(result)).toEqual([expected]);
     expect(result.notes).toEqual([{ of: 'segment_clock_corrected', sample: expected }]);
@@ -37,7 +37,7 @@ describe('the time of a message without a timestamp', () => {
     expect(timesOf(readAll({ ...message, ...given }))).toEqual([expected]);
   });
 
-  it('a batch says once when it was received and from where', () => {
+  it('a batch gives the time and address of receipt once', () => {
     const batch = { batch: [{ ...message, ...times }], receivedAt, requestIP: '192.0.2.4', writeKey: 'w' };
     for (const record of [batch, { uuid: 'j1', event_payload: batch }]) {
       const result = readAll(record);
@@ -46,7 +46,7 @@ describe('the time of a message without a timestamp', () => {
     }
   });
 
-  it('a row of a warehouse is corrected likewise', () => {
+  it('rows of a warehouse are corrected in the same way', () => {
     const row = { id: 'm1', event: 'done', user_id: 'u', received_at: receivedAt, sent_at: times.sentAt };
     expect(timesOf(readAll({ ...row, original_timestamp: times.originalTimestamp }))).toEqual([
       '2024-01-01T08:00:00.100Z',

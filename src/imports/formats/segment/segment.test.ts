@@ -72,7 +72,7 @@ describe('Segment messages as events', () => {
     });
   });
 
-  it('takes what the context knows, and lets the event’s own properties win', () => {
+  it('maps the context, and the event’s own properties take precedence', () => {
     const context = {
       ip: '192.0.2.1',
       os: { name: 'iOS', version: '17' },
@@ -102,7 +102,7 @@ describe('Segment messages as events', () => {
     [{ userId: undefined, anonymousId: 'a1' }, 'a1'],
     [{ userId: '', anonymousId: 'a1' }, 'a1'],
     [{ userId: 42 }, '42'],
-  ])('distinct_id is userId else anonymousId: %j', (ids, expected) => {
+  ])('distinct_id is userId or else anonymousId: %j', (ids, expected) => {
     expect(convert({ ...base, type: 'page', ...ids }).distinct_id).toBe(expected);
   });
 
@@ -110,7 +110,7 @@ describe('Segment messages as events', () => {
     [{ timestamp: undefined, originalTimestamp: '2020-01-01T00:00:00Z' }, '2020-01-01T00:00:00Z'],
     [{ timestamp: null, originalTimestamp: '', sentAt: '2020-01-02T00:00:00Z' }, '2020-01-02T00:00:00Z'],
     [{ originalTimestamp: '2019-01-01T00:00:00Z', receivedAt: '2020-01-01T00:00:00Z' }, base.timestamp],
-  ])('the time is timestamp, then what stands in for it: %j', (times, expected) => {
+  ])('the time is timestamp, or else its substitutes: %j', (times, expected) => {
     expect(convert({ ...base, type: 'page', ...times }).timestamp).toBe(expected);
   });
 
@@ -124,7 +124,7 @@ describe('Segment messages as events', () => {
     [{ ...base, type: 'page', userId: ' ' }, 'expected userId or anonymousId'],
     [{ type: 'page', userId: 'u' }, 'expected a timestamp, got nothing'],
     [{ type: 'page', userId: 'u', timestamp: [] }, 'expected a timestamp, got a list in timestamp'],
-  ])('what cannot become an event says why: %j', (message, reason) => {
+  ])('%j is rejected with the reason', (message, reason) => {
     expect(createReader()(message)).toEqual({ kind: 'unreadable', reason });
   });
 });
@@ -154,7 +154,7 @@ describe('ids', () => {
     expect(results.slice(2)).toEqual([repeated, repeated]);
   });
 
-  it('without a messageId the content decides', () => {
+  it('without a messageId, the uuid is derived from the content', () => {
     const { messageId: _, ...anonymous } = base;
     const read = createReader();
     const uuids = [1, 1, 2].map(
@@ -177,8 +177,8 @@ describe('ids', () => {
   });
 });
 
-describe('whatever comes in', () => {
-  it('is an event or has a reason, is the same in every run, and changes no prototype', () => {
+describe('arbitrary input', () => {
+  it('becomes an event or is rejected with a reason, the same in every run, and changes no prototype', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), (messages) => {
         const run = () => messages.map(createReader());
@@ -198,7 +198,7 @@ describe('whatever comes in', () => {
   });
 });
 
-describe('the script of the guide', () => {
+describe('the script in the guide', () => {
   const text = fc.oneof(fc.string(), fc.constantFrom('', ' ', 'a', 'b'), fc.integer(), fc.constant(null));
   // The script knows the placeholder ids, without every way to quote them.
   const id = fc.oneof(

@@ -15,7 +15,7 @@ function flattened(value: Row, prefix: string): Row {
   );
 }
 
-/** A message as Segment's and RudderStack's warehouses hold it. */
+/** A message as warehouses of Segment and RudderStack store it. */
 function asRow(message: Row): Row {
   const { type, event, properties, traits, context, name, groupId, previousId } = message;
   const empty = type === 'page' ? { path: null, url: null } : {};
@@ -40,7 +40,7 @@ function asRow(message: Row): Row {
 
 const archive = [...segmentRecords(5, 800)];
 const ofType = (...types: readonly string[]) => archive.filter(({ type }) => types.includes(String(type)));
-/** Empty texts are nothing in a warehouse. */
+/** Empty texts count as missing in a warehouse. */
 const events = (records: readonly unknown[], table = 'auto') =>
   eventsOf(readAll(segment, records, { table })).map(({ uuid, event, distinct_id, timestamp, properties }) => ({
     uuid,
@@ -64,7 +64,7 @@ describe('rows of a warehouse of Segment and RudderStack', () => {
     expect(csv.map(({ uuid }) => uuid)).toEqual(events(messages).map(({ uuid }) => uuid));
   });
 
-  it('a row of an unknown table is rejected with what to do', () => {
+  it('a row of an unknown table is rejected with advice', () => {
     const [identify = {}] = ofType('identify');
     const [result] = readAll(segment, [asRow(identify)]);
     expect(result).toMatchObject({ kind: 'unreadable', reason: expect.stringContaining('format option table') });
@@ -75,7 +75,7 @@ describe('rows of a warehouse of Segment and RudderStack', () => {
     expect(readAll(segment, [row, row]).map(({ kind }) => kind)).toEqual(['events', 'skipped']);
   });
 
-  it('a lake of RudderStack: microseconds since 1970, _timestamp', () => {
+  it('reads a data lake of RudderStack: microseconds since 1970, _timestamp', () => {
     const { timestamp: _, ...row } = asRow(ofType('track')[0] ?? {});
     const lake = { ...row, _timestamp: 1_565_586_510_909_123, context_request_ip: '192.0.2.9', context_ip: null };
     expect(eventFrom(segment, lake)).toMatchObject({
@@ -84,7 +84,7 @@ describe('rows of a warehouse of Segment and RudderStack', () => {
     });
   });
 
-  it('users: the latest traits of each, under their own id', () => {
+  it('users get their latest traits, under their own id', () => {
     const row = { id: 'u7', received_at: '2021-01-01 00:00:00', email: 'a@b.example', context_ip: '192.0.2.9' };
     expect(eventFrom(segment, row, { table: 'users' })).toMatchObject({
       event: '$identify',

@@ -24,11 +24,11 @@ const selfDescribing = (schema: string, data: unknown): string =>
   JSON.stringify({ schema: 'iglu:com.snowplowanalytics.snowplow/x/jsonschema/1-0-0', data: { schema, data } });
 
 describe('enriched events of Snowplow', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(snowplow)).toEqual(snowplow.example.events);
   });
 
-  it('a line of text has 131 columns, and says the same as a row with their names', () => {
+  it('a line of text with 131 columns gives the same event as a row with column names', () => {
     expect(snowplowColumns).toHaveLength(131);
     expect(new Set(snowplowColumns).size).toBe(131);
     expect(eventFrom(snowplow, `${line(row)}\r\n`)).toEqual(eventFrom(snowplow, row));
@@ -37,7 +37,7 @@ describe('enriched events of Snowplow', () => {
     ]);
   });
 
-  it('a row of a warehouse with names in capitals and a loader’s own columns says the same', () => {
+  it('a row of a warehouse with upper-case names and a loader’s own columns gives the same event', () => {
     const loaded = { ...row, _fivetran_synced: '2024-05-02', page_title: null };
     expect(eventFrom(snowplow, loaded)).toEqual(eventFrom(snowplow, row));
     expect(eventFrom(snowplow, inCapitals(loaded))).toEqual(eventFrom(snowplow, row));
@@ -69,7 +69,7 @@ describe('enriched events of Snowplow', () => {
     ]);
   });
 
-  it('texts become numbers and flags where the column holds such', () => {
+  it('texts become numbers and booleans where the column has that type', () => {
     const { properties } = eventFrom(snowplow, {
       ...row,
       br_viewwidth: '1280',
@@ -87,7 +87,7 @@ describe('enriched events of Snowplow', () => {
     });
   });
 
-  it('the data of the event becomes properties; contexts become lists by schema, and other values stay', () => {
+  it('the data of the event becomes properties; contexts become lists by schema, and other values are kept', () => {
     const page = { schema: 'iglu:com.acme/WebPage/jsonschema/2-0-1', data: { id: 1 } };
     const { properties } = eventFrom(snowplow, {
       ...row,
@@ -117,7 +117,7 @@ describe('enriched events of Snowplow', () => {
     expect(eventFrom(snowplow, { ...row, ...change }).timestamp).toBe(time);
   });
 
-  it('a user has the id of the event, linked to the device; trackers of mobiles keep theirs in the session', () => {
+  it('a user has the id of the event, linked to the device; mobile trackers have it in the session', () => {
     expect(eventsFrom(snowplow, { ...row, user_id: 'u1' }).map((event) => [event.event, event.distinct_id])).toEqual([
       ['$identify', 'u1'],
       ['$pageview', 'u1'],
@@ -129,7 +129,7 @@ describe('enriched events of Snowplow', () => {
     expect(eventFrom(snowplow, { ...row, domain_userid: '', ...column }).distinct_id).toBe('phone-2');
   });
 
-  it('the uuid is event_id; without one it follows from the content', () => {
+  it('the uuid is event_id or else derived from the content', () => {
     expect(eventFrom(snowplow, { ...row, event_id: row.event_id.toUpperCase() }).uuid).toBe(row.event_id);
     checkRecords(snowplow, [
       { ...row, event_id: '' },
@@ -144,7 +144,7 @@ describe('enriched events of Snowplow', () => {
       'expected a time in true_tstamp, derived_tstamp or collector_tstamp, got a text in derived_tstamp',
     ],
     [{ event: '' }, 'expected the kind of event in event, got an empty text'],
-  ])('says why it cannot read %j', (change, reason) => {
+  ])('rejects %j with the reason', (change, reason) => {
     expect(readAll(snowplow, [{ ...row, ...change }])).toEqual([{ kind: 'unreadable', reason }]);
   });
 
@@ -157,7 +157,7 @@ describe('enriched events of Snowplow', () => {
     expect(results.some((result) => result.kind === 'skipped')).toBe(true);
   });
 
-  it('what is no row is unreadable, never an exception', () => {
+  it('anything but a row is rejected as unreadable, without an exception', () => {
     const contexts = JSON.stringify({ data: [] });
     const kinds = readHostile(snowplow, {
       ...row,
@@ -203,7 +203,7 @@ describe('events of Snowplow without any id', () => {
     );
   });
 
-  it('a placeholder device links no users', () => {
+  it('a placeholder for a device links no users', () => {
     const events = readAll(snowplow, [event('4', { user_id: 'u1' }), event('5', { user_id: 'u2' })]).flatMap((result) =>
       result.kind === 'events' ? result.events : [],
     );

@@ -13,7 +13,7 @@ import { statsigRecords } from './records.fixture.ts';
 const record = { name: 'Order Done', timestamp: 1_714_558_830_123, deviceID: 'd1', value: 7 };
 
 describe('events of Statsig', () => {
-  it('the example is what the reader does', () => {
+  it('converts the example of the format as documented', () => {
     expect(eventsOfExample(statsig)).toEqual(statsig.example.events);
   });
 
@@ -40,7 +40,7 @@ describe('events of Statsig', () => {
     ]);
   });
 
-  it('what stands nearer to the event wins, and JSON in texts is taken apart', () => {
+  it('values nearer to the event take precedence, and JSON in texts is parsed', () => {
     const { properties } = eventFrom(statsig, {
       ...record,
       device_metadata: '{"os":"iOS","locale":"de"}',
@@ -82,7 +82,7 @@ describe('events of Statsig', () => {
     expect(eventFrom(statsig, { ...record, timestamp }).timestamp).toBe(time);
   });
 
-  it('a page of the console is all of its events, or is refused with the place of the one at fault', () => {
+  it('a page of the console gives all of its events, or is rejected with the position of the faulty one', () => {
     const page = { data: [record, { ...record, name: 'auto_capture::session_start' }, { ...record, id: 'e2' }] };
     expect(eventsFrom(statsig, page)).toHaveLength(2);
     const [broken, empty, nothing] = readAll(statsig, [
@@ -98,14 +98,14 @@ describe('events of Statsig', () => {
     expect(nothing).toEqual({ kind: 'unreadable', reason: 'data[0]: expected an object, got a number' });
   });
 
-  it('a refused page leaves nothing behind: the same events alone are what they are without it', () => {
+  it('a rejected page has no effect on the events after it', () => {
     const pair = { ...record, userID: 'u1' };
     const read = statsig.createReader({}, statsig.names);
     expect(read({ data: [pair, 7] }).kind).toBe('unreadable');
     expect(read(pair)).toEqual(readAll(statsig, [pair])[0]);
   });
 
-  it('the uuid is the id of the event; without one it follows from the content', () => {
+  it('the uuid is the id of the event or else derived from the content', () => {
     const id = 'AAAAAAAA-0000-4000-8000-000000000001';
     expect(eventFrom(statsig, { ...record, id }).uuid).toBe(id.toLowerCase());
     checkRecords(statsig, [record, record, { ...record, id: 'e1' }]);
@@ -115,16 +115,16 @@ describe('events of Statsig', () => {
     [{ name: '' }, 'expected the name of the event in name or event_name, got neither'],
     [{ timestamp: 1_714_558_830 }, 'expected timestamp in milliseconds since 1970, got a number'],
     [{ deviceID: 'unknown' }, 'expected userID, user_id, deviceID or device_id, got none'],
-  ])('says why it cannot read %j', (change, reason) => {
+  ])('rejects %j with the reason', (change, reason) => {
     expect(readAll(statsig, [{ ...record, ...change }])).toEqual([{ kind: 'unreadable', reason }]);
   });
 
-  it.each([1, 2])('generated records (seed %d) give the same events again, none lost and none twice', (seed) => {
+  it.each([1, 2])('generated records (seed %d) give the same events again, without losses or duplicates', (seed) => {
     const results = checkRecords(statsig, [...statsigRecords(seed, 2000)]);
     expect(results.filter((result) => result.kind === 'unreadable')).toEqual([]);
   });
 
-  it('what is no event is unreadable, never an exception', () => {
+  it('anything but an event is rejected as unreadable, without an exception', () => {
     const kinds = readHostile(statsig, { ...record, userID: 'u1', metadata: {}, data: [record] });
     expect(new Set(kinds)).toEqual(new Set(['unreadable']));
   });
