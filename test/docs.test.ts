@@ -59,6 +59,8 @@ const quotedMessages = [
   'got the key of a project, which is given as --project-key',
   'records were rejected by the check',
   'may have other properties than were sent',
+  'got none among the first',
+  'stay free; free some space',
   'are stored with the expected id, time',
   'finish, cancel or remove other runs, or raise the disk budget',
   'the disk is full (',
