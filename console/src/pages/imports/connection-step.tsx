@@ -17,6 +17,8 @@ import { Section } from '../../components/section.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { changeSettings, configsPath, createImport, type Plugin } from './imports-query.ts';
+import { SourceDateFields } from './source-date-fields.tsx';
+import { appsWithDates, datesOf } from './source-dates.ts';
 import { UploadFiles } from './upload-files.tsx';
 import { linesOf } from './upload-paths.ts';
 import { useDraft } from './use-draft.ts';
@@ -80,11 +82,14 @@ export function ConnectionStep(props: ConnectionStepProps) {
     onError: (error) => setErrors(settingErrors(error)),
   });
   const next = (): void => {
-    const missing = missingSettings(connection, values);
+    const missing = { ...missingSettings(connection, values), ...missingDates(plugin, values) };
     setErrors(missing);
     if (Object.keys(missing).length === 0) save.mutate();
   };
-  const change = (changed: SettingValues): void => setDraft({ ...draft, ...changed });
+  const change = (changed: SettingValues): void => {
+    setDraft({ ...draft, ...changed });
+    setErrors(Object.fromEntries(Object.entries(errors).filter(([field]) => !Object.hasOwn(changed, field))));
+  };
   const form = { values, stored, onChange: change, errors };
   const uploads = { projectId, onWaiting: setWaiting };
   return (
@@ -96,6 +101,9 @@ export function ConnectionStep(props: ConnectionStepProps) {
           )}
           {plugin.slug === 'files' && (
             <UploadFiles paths={String(values['paths'] ?? '')} onPaths={(paths) => change({ paths })} {...uploads} />
+          )}
+          {appsWithDates.has(plugin.slug) && (
+            <SourceDateFields slug={plugin.slug} values={values} error={errors['choose']} onChange={change} />
           )}
           <SchemaForm schema={connection} {...form} />
         </div>
@@ -113,6 +121,11 @@ export function ConnectionStep(props: ConnectionStepProps) {
       />
     </div>
   );
+}
+
+function missingDates({ slug }: Plugin, values: SettingValues): SettingErrors {
+  if (!appsWithDates.has(slug) || datesOf(values).from !== '') return {};
+  return { choose: 'Enter the first day: the source does not report when its data begins.' };
 }
 
 /** Uploads must finish first: an import with some of its files would look complete. */

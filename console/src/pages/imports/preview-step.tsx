@@ -9,7 +9,7 @@ import { Loading } from '../../components/loading.tsx';
 import type { SettingValues } from '../../components/schema-values.ts';
 import { Select } from '../../components/select.tsx';
 import { ChoiceEditor } from './choice-editor.tsx';
-import { choiceWords, readChoice } from './choice-fields.ts';
+import { choiceSetting, choiceWords, readChoice } from './choice-fields.ts';
 import { type FoundNames, foundNames } from './found-names.ts';
 import { FormatSection } from './format-section.tsx';
 import { changeSettings, configPath, readPreview } from './imports-query.ts';
@@ -104,8 +104,10 @@ function usePreviewState({ projectId, configId, choices, stored, onDone }: Previ
 
 /** Finds names in more records than the preview shows, before the selection and transformation change them. */
 function useFoundNames(projectId: number, configId: number, settings: SettingValues, enabled: boolean): FoundNames {
-  const { choose: _, transform: __, ...whole } = useDebounced(settings);
-  const preview = usePreview(projectId, configId, whole, enabled, previewMax);
+  const { choose, transform: _, ...whole } = useDebounced(settings);
+  // Some sources need the time range.
+  const range = choiceSetting({ time: readChoice(choose)?.time });
+  const preview = usePreview(projectId, configId, { ...whole, choose: range }, enabled, previewMax);
   return useMemo(() => foundNames(preview.data), [preview.data]);
 }
 
