@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeFrame, frameBytesMax, FrameReader, writeFrame } from './frames.ts';
 
 describe('frames', () => {
-  it('arrive complete, however they were split on the way', () => {
+  it('arrive complete, however they were split', () => {
     const message = record({
       header: dictionary(string(), jsonValue()),
       body: string({ unit: 'binary' }),

@@ -20,28 +20,28 @@ const troubleMsMax = 10_000;
 /** Claims and runs work, several items concurrently. */
 export async function takeWork<Claim>(deps: TakeWorkDeps<Claim>): Promise<void> {
   const { signal, pollMs, atOnceMax } = deps;
-  const underWay = new Set<Promise<void>>();
+  const running = new Set<Promise<void>>();
   let wake = new AbortController();
   let troubles = 0;
   while (!signal.aborted) {
     let claim: Claim | undefined;
     try {
-      if (underWay.size < atOnceMax) claim = await deps.claim();
+      if (running.size < atOnceMax) claim = await deps.claim();
       troubles = 0;
     } catch (error) {
       if (troubles++ === 0) deps.onTrouble(error);
     }
     if (claim !== undefined) {
       const work = deps.work(claim).finally(() => {
-        underWay.delete(work);
+        running.delete(work);
         wake.abort();
       });
-      underWay.add(work);
+      running.add(work);
       continue;
     }
     const either = AbortSignal.any([signal, wake.signal]);
     await setTimeout(backoffMs(troubles, pollMs, troubleMsMax), undefined, { signal: either }).catch(() => undefined);
     if (wake.signal.aborted) wake = new AbortController();
   }
-  await Promise.all(underWay);
+  await Promise.all(running);
 }

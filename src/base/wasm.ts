@@ -40,7 +40,7 @@ export function openWasm<Exports>(name: string, pages: number, imports: WasmImpo
 export function openWasmFile<Exports>(file: URL | string, pages: number, imports: WasmImports = {}): Wasm<Exports> {
   const memory = new platform.Memory({ initial: pages });
   const abort = (): never => {
-    throw new Error(`the code of ${file} gave up`);
+    throw new Error(`the code of ${file} aborted`);
   };
   const module = new platform.Module(readFileSync(file));
   const instance = new platform.Instance(module, { env: { memory, abort }, ...imports });

@@ -42,7 +42,7 @@ function startApps(plugin: FakePlugin = {}) {
 
 async function configOf(id: number): Promise<StoredConfig> {
   const config = await findAnyConfig(store.db, id, clock.now());
-  if (config === undefined) throw new Error('expected the config to be there');
+  if (config === undefined) throw new Error('expected the config to exist');
   return config;
 }
 

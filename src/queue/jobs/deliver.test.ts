@@ -88,7 +88,7 @@ describe('onEvent', () => {
     });
     const first = await deliver(instance, jobOf('onEvent', names), {}, never);
     expect(left(first)).toEqual(['e3', 'e10', 'e11']);
-    // The nine that went well do not count against e3: it has five attempts more from here.
+    // The nine successful ones do not count against e3, which has five more attempts.
     expect(first).toMatchObject({ kind: 'retry', delayMs: 5000, more: { attemptsMax: 6 } });
     const delays: number[] = [];
     for (let attempt = 2; attempt <= 5; attempt += 1) {

@@ -22,7 +22,7 @@ export interface RunJobDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly registry: Pick<PluginRegistry, 'get'>;
-  /** The door into the event log. */
+  /** Appends a batch to the event log. */
   readonly accept: (batch: AcceptedBatch) => Promise<void>;
   /** `undefined` means that this process runs only built-in plugins. */
   readonly apps: AppInstances | undefined;

@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => store[Symbol.asyncDispose]());
 
-/** A process that runs jobs; ended at the latest by its disposal. */
+/** Starts a process that runs jobs, and ends it when disposed. */
 function startChild(mode: 'hang' | 'work') {
   const child = spawn(process.execPath, [fixture, store.file, mode], { stdio: ['ignore', 'pipe', 'inherit'] });
   const closed = new Promise<void>((resolve) => {
@@ -96,7 +96,7 @@ describe('kill -9 of a process that runs jobs', () => {
     const begun = [...survivor.lines('began'), ...victim.lines('began')];
     expect(new Set(begun).size).toBe(count);
     const inHand = victim.lines('began').length - victim.lines('ended').length;
-    // What ended just before the kill may not have been written any more: at most one per config.
+    // The outcome just before the kill may not have been written: at most one per config.
     expect(begun.length - count).toBeLessThanOrEqual(Math.max(inHand, configs.length));
     expect(jobs.filter(({ attempts }) => attempts > 2)).toEqual([]);
   });

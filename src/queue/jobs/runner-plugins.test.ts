@@ -31,7 +31,7 @@ import {
 } from '../../../test/support/jobs.ts';
 
 // Real: SQLite, queue, schedules, runner and its timers (short ones). Doubled: the sandbox, because it has to fail on
-// request, and the time of day, which stands still until it is moved.
+// request, and the time of day, which is fixed until a test changes it.
 
 let store: TempMetadata;
 let projectId: number;
@@ -65,7 +65,7 @@ function startRunner(sandbox: FakeSandbox, db: Metadata = store.db) {
   return { end, [Symbol.asyncDispose]: end };
 }
 
-/** A plugin whose every call does `act`. */
+/** Creates a plugin whose calls all run `act`. */
 function plugin(act: FakePlugin['call'], jobs = ['sync']): FakeSandbox {
   return fakeSandbox({ jobs, ...(act === undefined ? {} : { call: act }) });
 }
@@ -149,7 +149,7 @@ describe('jobs of installed plugins', () => {
     expect(metrics).toMatchObject([{ succeeded: 0, failed: 1 }]);
   });
 
-  it('a crash of the plugin process, which another config may have caused, is retried, but not for ever', async () => {
+  it('a crash of the plugin process, which another config may have caused, is retried a limited number of times', async () => {
     const id = await configure();
     const sandbox = plugin(async () => {
       throw new SandboxError('crashed', 'the process ended', { method: 'sync' });
@@ -239,7 +239,7 @@ describe('jobs of installed plugins', () => {
     expect(sandbox.closed).toEqual([id]);
   });
 
-  it('eight long jobs hold up neither the schedules nor the deliveries of others', async () => {
+  it('eight long jobs delay neither the schedules nor the deliveries of others', async () => {
     const long = await Promise.all(Array.from({ length: 8 }, () => configure({ enabled: false })));
     const { promise: held, resolve: finish } = Promise.withResolvers<null>();
     const sandbox = plugin(async (target) => (target.kind === 'job' ? held : null));

@@ -16,7 +16,7 @@ import { createLog } from '../../server/telemetry/log.ts';
 import { claim, enqueue, findJob, moveJobs, type Job } from './queue.ts';
 import { startJobRunner } from './runner.ts';
 
-// Real: SQLite, queue, runner and its timers (short ones). Doubled: the plugin's job and the door.
+// Real: SQLite, queue, runner and its timers (short ones). Doubled: the plugin's job and ingest.
 
 let store: TempMetadata;
 let projectId: number;
@@ -91,7 +91,7 @@ const refuseBatches = async (): Promise<void> => {
 };
 
 describe('the job runner', () => {
-  it('runs a job with settings, defaults and payload, and hands its batches to the door', async () => {
+  it('runs a job with settings, defaults and payload, and ingests its batches', async () => {
     const id = await newConfig({ bucket: 'b' });
     const batch: AcceptedBatch = {
       lane: 'historical',
@@ -139,7 +139,7 @@ describe('the job runner', () => {
     ['a missing setting', {}, 'run', 'missing required setting "bucket"'],
     ['a job that the plugin does not have', { bucket: 'b' }, 'dance', 'plugin "Fetch" has no job "dance"'],
     ['a job named like a method of every object', { bucket: 'b' }, 'constructor', 'has no job "constructor"'],
-  ])('%s fails at once and says so', async (_name, settings, type, error) => {
+  ])('%s fails immediately with the reason', async (_name, settings, type, error) => {
     const id = await newConfig(settings);
     await using _runner = startRunner(async () => undefined, refuseBatches);
     const job = await ended(await order(id, type));
@@ -199,7 +199,7 @@ describe('the job runner', () => {
     expect((await ended(jobId)).state).toBe('succeeded');
   });
 
-  it('a job whose process died is claimed again, but not for ever', async () => {
+  it('a job whose process died is claimed again a limited number of times', async () => {
     const id = await newConfig({ bucket: 'b' });
     const jobId = await order(id);
     const past = Date.now() + 10;

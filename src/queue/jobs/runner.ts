@@ -1,5 +1,5 @@
-import { setTimeout } from 'node:timers/promises';
 import { isoMicros, type Clock } from '../../base/clock.ts';
+import { repeat } from '../../base/repeat.ts';
 import { takeWork } from '../../base/take-work.ts';
 import type { AcceptedBatch } from '../../wire/batch/ingest.ts';
 import { createDatabaseClock, type DatabaseClock } from '../../stores/metadata/database-clock.ts';
@@ -26,7 +26,7 @@ interface JobRunnerDeps {
   /** The clock of leases, schedules and due times. Default: that of `db`. */
   readonly databaseClock?: DatabaseClock;
   readonly registry: Pick<PluginRegistry, 'get'>;
-  /** The door into the event log. */
+  /** Appends a batch to the event log. */
   readonly accept: (batch: AcceptedBatch) => Promise<void>;
   readonly log: Log;
   /** Aborting stops claiming jobs, notifies the running ones and releases what they did not finish. */
@@ -48,7 +48,7 @@ interface JobRunner {
 
 /**
  * Jobs that run concurrently in one process, each of another config. Long-running jobs and automatic ones have separate
- * pools, so that imports never hold up schedules and deliveries.
+ * pools, so that imports never delay schedules and deliveries.
  */
 const pools: readonly { readonly kinds: readonly JobKind[]; readonly atOnceMax: number }[] = [
   { kinds: ['started', 'enqueued'], atOnceMax: 8 },
@@ -136,36 +136,26 @@ async function attempt(
 
 /** Follows the configs and plans their schedules. */
 async function followApps(deps: RunnerDeps, apps: AppInstances, schedule: Schedule): Promise<void> {
-  await repeat(deps, 'failed to follow plugin configs', deps.pollMs, async () => {
+  const follow = async (): Promise<void> => {
     await apps.follow();
     await schedule.plan(apps.scheduled());
-  });
+  };
+  const onTrouble = (err: unknown): void => deps.log.error({ err }, 'failed to follow plugin configs; retrying');
+  await repeat(deps.pollMs, follow, { signal: deps.signal, onTrouble });
 }
 
 async function keepQueue(deps: RunnerDeps): Promise<void> {
   let prunedAt = -Infinity;
-  await repeat(deps, 'failed to prune jobs', keepQueueEveryMs, async () => {
+  const prune = async (): Promise<void> => {
     const now = await deps.databaseClock.now();
     await redate(deps.db, now, deps.leaseMs);
     // Elapsed time and not time of day, which may jump.
     if (performance.now() - prunedAt < pruneEveryMs) return;
     await pruneJobs(deps.db, now);
     prunedAt = performance.now();
-  });
-}
-
-/** Repeats `work` until the service stops. Only the first of consecutive failures is logged. */
-async function repeat(deps: RunnerDeps, trouble: string, everyMs: number, work: () => Promise<void>): Promise<void> {
-  let troubles = 0;
-  while (!deps.signal.aborted) {
-    try {
-      await work();
-      troubles = 0;
-    } catch (error) {
-      if (troubles++ === 0) deps.log.error({ err: error }, `${trouble}; retrying`);
-    }
-    await setTimeout(everyMs, undefined, { signal: deps.signal }).catch(() => undefined);
-  }
+  };
+  const onTrouble = (err: unknown): void => deps.log.error({ err }, 'failed to prune jobs; retrying');
+  await repeat(keepQueueEveryMs, prune, { signal: deps.signal, onTrouble });
 }
 
 /** Renews the lease until released. Aborts the run here when another process has claimed the job. */
@@ -240,7 +230,7 @@ interface Tick {
 function decide(db: Metadata, app: ScheduledApp, { task, tick, now }: Tick): Promise<void> {
   return db.transaction().execute(async (tx) => {
     await lockConfigOfJob(tx, app.configId);
-    if (!(await isEnabled(tx, app.configId)) || (await isUnderWay(tx, app.configId, task))) return;
+    if (!(await isEnabled(tx, app.configId)) || (await isInProgress(tx, app.configId, task))) return;
     await enqueue(tx, {
       projectId: app.projectId,
       configId: app.configId,
@@ -266,7 +256,7 @@ async function isEnabled(tx: Queries, configId: number): Promise<boolean> {
   return row !== undefined;
 }
 
-async function isUnderWay(tx: Queries, configId: number, task: ScheduledTask): Promise<boolean> {
+async function isInProgress(tx: Queries, configId: number, task: ScheduledTask): Promise<boolean> {
   const row = await tx
     .selectFrom('jobs')
     .select('id')

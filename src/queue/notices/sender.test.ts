@@ -27,7 +27,7 @@ interface SenderOptions {
   readonly leaseMs?: number;
 }
 
-/** As a process of the service has it; stopped in the end. */
+/** Starts a sender like that of the service; stopped at the end of the test. */
 function startSender(db: Metadata, { smtp, allow = '127.0.0.1', leaseMs }: SenderOptions = {}) {
   const stop = new AbortController();
   const lines: string[] = [];
@@ -62,7 +62,7 @@ interface Received {
   readonly body: string;
 }
 
-/** `status`: of the answer to each request, in turn; the last one stays. */
+/** Starts a receiver. `status` lists the status of each answer in turn; the last one repeats. */
 async function receiver(...status: readonly number[]) {
   const received: Received[] = [];
   const server = await testServer((request: IncomingMessage, response: ServerResponse) => {
@@ -125,7 +125,7 @@ describe('a webhook', () => {
     });
     const timestamp = String(only?.headers['millrace-timestamp']);
     expect(Number(timestamp)).toBe(now / 1000);
-    // As the guide tells receivers to do it.
+    // As the guide describes.
     const expected = createHmac('sha256', secret).update(`${timestamp}.${only?.body}`).digest('hex');
     expect(only?.headers['millrace-signature']).toBe(`v1=${expected}`);
     expect(only?.headers['millrace-notice-id']).toBe(id);

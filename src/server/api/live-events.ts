@@ -23,7 +23,7 @@ const heartbeatMs = 10_000;
 const readyMsMax = 1000;
 const skippedMs = 1000;
 /** Events within this time are sent together. */
-const togetherMs = 25;
+const mergeMs = 25;
 
 export interface LiveEventDeps {
   readonly live: Pick<LiveHub, 'open'>;
@@ -125,7 +125,7 @@ async function waitFor(news: Promise<void>, ms: number, signal: AbortSignal): Pr
   const late = sleep(Math.max(0, ms), true, { signal: until }).catch(() => true);
   const isLate = await Promise.race([news, late]);
   over.abort();
-  if (isLate !== true) await sleep(togetherMs, undefined, { signal }).catch(() => undefined);
+  if (isLate !== true) await sleep(mergeMs, undefined, { signal }).catch(() => undefined);
 }
 
 /** Without `id`, since there is no replay for clients that reconnect. */

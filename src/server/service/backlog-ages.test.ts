@@ -26,7 +26,7 @@ it('the age of the oldest record counts from the first poll that found it unstor
   expect(ages.seconds('live')).toBe(0);
 });
 
-it('hours of waiting are remembered with few marks, never as younger than they are by much', async () => {
+it('hours of waiting need few marks, and the age is never much too low', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   await using parts = new AsyncDisposableStack();
   const memory = createSharedMemory();

@@ -21,7 +21,7 @@ const marksMax = 3600;
 export async function startBacklogAges(shared: SharedArrayBuffer, parts: AsyncDisposableStack): Promise<BacklogAges> {
   const positions = await eventLogPositions(shared);
   const marks: Record<Lane, Mark[]> = { live: [], historical: [] };
-  const look = (lane: Lane): void => {
+  const poll = (lane: Lane): void => {
     const appended = positions.appended(lane);
     const waiting = marks[lane].filter((mark) => mark.appended > positions.consumed(lane));
     if (appended > (waiting.at(-1)?.appended ?? positions.consumed(lane))) {
@@ -29,11 +29,11 @@ export async function startBacklogAges(shared: SharedArrayBuffer, parts: AsyncDi
     }
     marks[lane] = waiting.length > marksMax ? waiting.filter((_, index) => index % 2 === 0) : waiting;
   };
-  const looking = setInterval(() => lanes.forEach(look), pollMs).unref();
-  parts.defer(() => clearInterval(looking));
+  const timer = setInterval(() => lanes.forEach(poll), pollMs).unref();
+  parts.defer(() => clearInterval(timer));
   return {
     seconds: (lane) => {
-      look(lane);
+      poll(lane);
       const [oldest] = marks[lane];
       return oldest === undefined ? 0 : Math.round((performance.now() - oldest.at) / 1000);
     },

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true }));
 
-/** As a backup leaves it when it is killed: a link to a part of the store, and the copy's opened twin. */
+/** Creates the remains of a killed backup: a link to a part of the store, and the opened twin of the copy. */
 function leaveLinks(): void {
   writeFileSync(join(dataDir, 'part.bin'), 'rows');
   for (const name of ['copy', 'look']) {
@@ -20,7 +20,7 @@ function leaveLinks(): void {
 }
 const links = (): number => statSync(join(dataDir, 'part.bin')).nlink;
 
-it('what a killed backup has left goes, and the files of the store stay', async () => {
+it('the remains of a killed backup are removed, and the files of the store stay', async () => {
   leaveLinks();
   expect(links()).toBe(3);
   await clearDeadBackup(dataDir);
@@ -28,7 +28,7 @@ it('what a killed backup has left goes, and the files of the store stay', async 
   expect(readdirSync(join(dataDir, 'backup'))).toEqual(['lock.sqlite']);
 });
 
-it('a backup that is at work keeps what it has, and the next one can begin after it', async () => {
+it('the files of a running backup are kept, and the next one can begin after it', async () => {
   leaveLinks();
   const working = await takeBackupScratch(dataDir);
   expect(await takeBackupScratch(dataDir)).toBeUndefined();
@@ -39,7 +39,7 @@ it('a backup that is at work keeps what it has, and the next one can begin after
   expect(next).toBeDefined();
 });
 
-it('a data directory of which no backup was taken gets no directory for one', async () => {
+it('a data directory without a backup gets no directory for one', async () => {
   await clearDeadBackup(dataDir);
   expect(existsSync(join(dataDir, 'backup'))).toBe(false);
 });

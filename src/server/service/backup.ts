@@ -57,7 +57,7 @@ export async function backupDataDir(settings: Settings, to: BackupPlace, job: Ba
   await scratch.clear();
   try {
     const { takenAt, heldMs } = await copyStores(settings, copy, job);
-    const counts = await lookInto({ ...settings, dataDir: copy }, look, job);
+    const counts = await countCopy({ ...settings, dataDir: copy }, look, job);
     const about = { id, taken_at: takenAt, counts };
     const failpoint = createFailpoint(settings.failAt, settings.allowFailpoints);
     return reportOf(await writeBackup({ ...job, target, from: copy, about, failpoint }), heldMs);
@@ -127,7 +127,7 @@ async function copyStores(
 }
 
 /** Opens the copy once to prove that it can be; the engine's writes go into other files. */
-async function lookInto(settings: Settings, look: string, { log, progress }: BackupJob): Promise<BackupCounts> {
+async function countCopy(settings: Settings, look: string, { log, progress }: BackupJob): Promise<BackupCounts> {
   progress.step('opening the copy and counting');
   linkTree(join(settings.dataDir, 'events'), join(look, 'events'));
   return await countDataDir(settings, log, look);

@@ -5,7 +5,7 @@ import { startCounterRates } from './status.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('a counter tells what was added within the last minute', async () => {
+it('a counter shows the increase within the last minute', async () => {
   await using parts = new AsyncDisposableStack();
   const metrics = createMetrics();
   const name = 'millrace_component_errors_total';

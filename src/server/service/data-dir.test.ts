@@ -15,13 +15,13 @@ beforeEach(() => {
 
 const modeOf = (dir: string): number => statSync(dir).mode & 0o7777;
 
-it('makes the data directory for this user only', () => {
+it('creates the data directory for this user only', () => {
   const dir = join(parent, 'a', 'b');
   prepareDataDir(dir, log);
   expect([modeOf(dir), warnings]).toEqual([0o700, []]);
 });
 
-it('closes a data directory that is there to other users, and what is closed stays as it is', () => {
+it('restricts a data directory that other users can read, and does not change a restricted one', () => {
   const dir = join(parent, 'open');
   mkdirSync(dir);
   for (const [before, after] of [
@@ -36,7 +36,7 @@ it('closes a data directory that is there to other users, and what is closed sta
   expect(warnings).toEqual([]);
 });
 
-it('leaves a directory that belongs to everybody on purpose as it is, and warns', () => {
+it('does not change a directory with the sticky bit, and warns', () => {
   const dir = join(parent, 'shared');
   mkdirSync(dir);
   chmodSync(dir, 0o1777);
@@ -45,7 +45,7 @@ it('leaves a directory that belongs to everybody on purpose as it is, and warns'
   expect(warnings).toEqual([expect.stringContaining('use one with mode 0700')]);
 });
 
-it('is taken by one process at a time: a second one is refused at once, before anything in it is opened', () => {
+it('is used by one process at a time: a second one is refused immediately, before anything in it is opened', () => {
   const dir = join(parent, 'taken');
   mkdirSync(dir);
   const claim = claimDataDir(dir);

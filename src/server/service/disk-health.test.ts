@@ -11,13 +11,13 @@ it.each([
   ['the data directory', { '/data': diskFreeBytesMin - 1 }, '/data ('],
   ['the log', { '/data': 1e12, '/data/log': 0 }, '/data/log (0 KiB free)'],
   ['the event store', { '/data': 1e12, '/data/log': 1e12, '/data/events': 5000 }, '/data/events (4 KiB free)'],
-])('a full disk under %s is named', async (_what, free, named) => {
+])('reports a full disk under %s', async (_what, free, named) => {
   expect(await diskHealth('/data', disks(free))).toEqual({
     ok: false,
     detail: expect.stringContaining(named) as unknown,
   });
 });
 
-it('a disk with room for the next writes is no trouble, nor is a store that lies elsewhere', async () => {
+it('a disk with enough space is healthy, and so is a missing directory of a store', async () => {
   expect(await diskHealth('/data', disks({ '/data': diskFreeBytesMin }))).toEqual({ ok: true });
 });

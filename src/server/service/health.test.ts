@@ -8,7 +8,7 @@ import { hostThread, type HostedThread } from './thread-host.ts';
 const limits = { backlogEventsMax: 1000, backlogBytesMax: 10_000 };
 const well = async () => ({ ok: true, detail: '' });
 
-/** Parts that are all well, with threads that were never started. */
+/** Creates checks of healthy components, with threads that were never started. */
 function checks(change: Partial<HealthDeps>) {
   const thread = (name: HostedThread['name']) => {
     const entry = new URL('./import-process.ts', import.meta.url);
@@ -42,25 +42,25 @@ it('is not ready without the pipeline thread', async () => {
   expect(await checks({})['pipeline']?.()).toEqual({ ok: false, detail });
 });
 
-it('is ready beside damaged parts, and names them', async () => {
+it('is ready despite damaged parts, and names them', async () => {
   const detail = 'Stored events are damaged: …';
   const found = await checks({ storedParts: () => ({ ok: false, detail }) })['stored_parts']?.();
   expect(found).toEqual({ ok: false, optional: true, detail });
 });
 
-it('is not ready on a full disk, where something is to be written', async () => {
+it('is not ready on a full disk if it has to write', async () => {
   const disk = async () => ({ ok: false, detail: 'The disk is full' });
   expect(await checks({ disk })['disk']?.()).toEqual({ ok: false, detail: 'The disk is full' });
   expect(checks({ disk, settings: { ...limits, roles: ['api'] } })['disk']).toBeUndefined();
 });
 
-it('is ready without the process of the plugins that jobs need, and names it', async () => {
+it('is ready without the plugin process that jobs need, and names it', async () => {
   const health = async () => ({ ok: false, detail: 'it does not answer' });
   const found = await checks({ plugins: { health } })['plugins']?.();
   expect(found).toEqual({ ok: false, optional: true, detail: 'it does not answer' });
 });
 
-it('says how many events wait and how long, and is not ready when a lane takes no more', async () => {
+it('reports how many events wait and for how long, and is not ready when a lane is full', async () => {
   const waiting = { records: 2, events: 999, bytes: 50 };
   const idle = { records: 0, events: 0, bytes: 0 };
   const backlog = (lane: Lane) => (lane === 'live' ? waiting : idle);
@@ -83,7 +83,7 @@ it('says how many events wait and how long, and is not ready when a lane takes n
 });
 
 it.each(['capture', 'pipeline', 'jobs'] as const)(
-  'a process with the role %s is not ready while Kafka is away',
+  'a process with the role %s is not ready while Kafka is unavailable',
   async (role) => {
     const settings = { ...limits, roles: [role] };
     const eventLogAfter = (seconds: number) => checks({ settings, logSilentSeconds: () => seconds })['event_log']?.();
@@ -99,7 +99,7 @@ it.each([
   ['pipeline', 'disk event_log event_store metadata pipeline process'],
   ['api', 'event_store metadata plugins process'],
   ['jobs', 'disk event_log event_store imports metadata plugins process'],
-] as const)('a process with the role %s answers for what that role needs: %s', (role, parts) => {
+] as const)('a process with the role %s reports the components that the role needs: %s', (role, parts) => {
   const mine = { pipeline: undefined, imports: undefined };
   const thread = { health: well };
   const own = {

@@ -25,7 +25,7 @@ export function followHeldRuns({ db, log }: { readonly db: Metadata; readonly lo
   return {
     answers: {
       holdRun: async (run: HeldRun) => void held.set(run.id, run),
-      letRunGo: async ({ id }: HeldRun) => {
+      releaseRun: async ({ id }: HeldRun) => {
         held.delete(id);
         parts.delete(id);
       },

@@ -95,9 +95,10 @@ export function createUnlistenedApi(deps: () => ServerDeps, parts: AsyncDisposab
   return (request) => (built ??= buildServer(deps())).inject(request);
 }
 
-/** Previews and preflights for the API, each in a separate process. */
+/** Maximum length of a source's name in messages. */
 const shownCharsMax = 200;
 
+/** Returns previews for the API, each in a separate process. */
 export function previewInProcess(
   deps: PreviewProcessDeps,
 ): (order: PreviewOrder, signal: AbortSignal) => Promise<PreviewAnswer> {
@@ -108,6 +109,7 @@ export function previewInProcess(
   };
 }
 
+/** Returns preflights for the API, each in a separate process. */
 function preflightInProcess(
   deps: PreviewProcessDeps,
 ): (order: PreflightOrder, signal: AbortSignal) => Promise<PreviewAnswer> {
@@ -119,15 +121,14 @@ function preflightInProcess(
     );
 }
 
-/**
- * Limits of callers across processes. Each process counts in memory, so that a request needs no query, and once a second all
- * processes add their counts up in the database: beyond its limit, a caller gets at most what it sends to the other processes
- * within that second.
- */
-const togetherMs = 1000;
+const mergeMs = 1000;
 const pruneMs = 600_000;
 
-/** `limiters` by their name across processes. `parts` receives what must be stopped. */
+/**
+ * Limits callers across processes. Each process counts in memory, so that a request needs no query, and once a second all processes
+ * add their counts up in the database: beyond its limit, a caller gets at most what it sends to the other processes within that
+ * second. `limiters` by their name across processes. `parts` receives what must be stopped.
+ */
 function shareLimits(
   { db, log }: { readonly db: Metadata; readonly log: WarnLog },
   limiters: Readonly<Record<string, SharedRateLimiter>>,
@@ -137,7 +138,7 @@ function shareLimits(
   const onTrouble = (err: unknown): void =>
     log.warn({ err }, 'failed to share rate-limit counts; limits apply per process until it succeeds');
   const loops = [
-    repeat(togetherMs, () => putTogether(db, limiters), { signal: stop.signal, onTrouble }),
+    repeat(mergeMs, () => mergeCounts(db, limiters), { signal: stop.signal, onTrouble }),
     repeat(pruneMs, () => pruneCallerCounts(db), { signal: stop.signal, onTrouble }),
   ];
   parts.defer(async () => {
@@ -147,7 +148,7 @@ function shareLimits(
 }
 
 /** Publishes the counts since the last time, and adds those of other processes. */
-export async function putTogether(db: Metadata, limiters: Readonly<Record<string, SharedRateLimiter>>): Promise<void> {
+export async function mergeCounts(db: Metadata, limiters: Readonly<Record<string, SharedRateLimiter>>): Promise<void> {
   for (const [scope, limiter] of Object.entries(limiters)) {
     const counts = limiter.untold();
     if (counts.length === 0) continue;

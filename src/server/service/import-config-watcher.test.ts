@@ -10,7 +10,7 @@ import { listLogs } from '../../plugins/services/plugin-logs.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createImportConfigWatcher } from './import-config-watcher.ts';
 
-// Real: the worker, the metadata store, the API. Stood in for: the stages.
+// Real: the worker, the metadata store, the API. Doubled: the stages.
 let api: ImportsApp;
 let config: number;
 beforeEach(async () => {
@@ -81,7 +81,7 @@ describe('the config of an import app', () => {
     ]);
   });
 
-  it('a stage that is done again is not counted again', async () => {
+  it('a repeated stage is not counted twice', async () => {
     await work({
       load: async (leased) => {
         await load(leased);
@@ -93,7 +93,7 @@ describe('the config of an import app', () => {
     expect(await totals()).toMatchObject({ succeeded: 100, failed: 4, dropped: 5 });
   });
 
-  it('has the reason of a failed run as its error, until a run continues', async () => {
+  it('shows the reason of a failed run as its error until a run continues', async () => {
     const id = await work({
       check: async () => {
         throw new SourceError('the key is wrong; set "key"');

@@ -39,7 +39,7 @@ export function createImportConfigWatcher({ db, clock, log, days }: ImportConfig
     rowsPerWrite: 100,
     rowsMax: 10_000,
     flushMs: 1000,
-    write: (rows) => db.transaction().execute((tx) => addConfigCounts(tx, together(rows))),
+    write: (rows) => db.transaction().execute((tx) => addConfigCounts(tx, merged(rows))),
   });
   const errors = createWriteBuffer<{ readonly configId: number; readonly error: string }>({
     what: 'errors of imports',
@@ -125,7 +125,7 @@ function growth(before: Figures, now: Figures): Figures {
 }
 
 /** Merges rows into one per config and hour. */
-function together(rows: readonly ConfigCounts[]): ConfigCounts[] {
+function merged(rows: readonly ConfigCounts[]): ConfigCounts[] {
   const groups = Map.groupBy(rows, ({ configId, hour }) => `${configId} ${hour}`);
   return [...groups.values()].flatMap((group) => {
     const [first, ...others] = group;

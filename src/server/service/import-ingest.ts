@@ -10,8 +10,8 @@ export interface IngestOwner {
 
 /** Returns ingest of a project for the import process. */
 export function projectIngestOver(call: Call, owner: IngestOwner): ProjectIngest {
-  const ask = async (way: keyof ProjectIngest, ...args: readonly unknown[]): Promise<IngestResult> =>
-    (await call('ingest', owner, way, ...args)) as IngestResult;
+  const ask = async (method: keyof ProjectIngest, ...args: readonly unknown[]): Promise<IngestResult> =>
+    (await call('ingest', owner, method, ...args)) as IngestResult;
   return {
     accept: (body, events) => ask('accept', body, events),
     admit: (events) => ask('admit', events),
@@ -22,9 +22,9 @@ export function projectIngestOver(call: Call, owner: IngestOwner): ProjectIngest
 /** Answers the calls of `projectIngestOver`. */
 export function ingestAnswers(ingestOf: (owner: IngestOwner) => ProjectIngest): Answers {
   return {
-    ingest: (owner: IngestOwner, way: keyof ProjectIngest, ...args: unknown[]) => {
+    ingest: (owner: IngestOwner, method: keyof ProjectIngest, ...args: unknown[]) => {
       // The arguments were typed in projectIngestOver.
-      const ask = ingestOf(owner)[way] as (...args: readonly unknown[]) => Promise<IngestResult>;
+      const ask = ingestOf(owner)[method] as (...args: readonly unknown[]) => Promise<IngestResult>;
       return ask(...args);
     },
   };

@@ -155,7 +155,7 @@ describe('the preview of an import', () => {
     expect(body.results[1]).toMatchObject({ outcome: 'skipped', left_out: [expect.any(String)] });
   });
 
-  it('of several files shows records of each, of many those of three from first to last, and says where each comes from', async () => {
+  it('of several files shows records of each with their origin, and of many files those of three between first and last', async () => {
     const files = Array.from({ length: 9 }, (_, at) => `day-${at}.jsonl`);
     for (const [at, name] of files.entries()) {
       const own = { kind: `Kind ${at}`, who: 'ann', at: '2026-01-05T10:00:00Z' };
@@ -187,8 +187,8 @@ describe('the preview of an import', () => {
   it.each<[string, object, string | null, string]>([
     ['neither config nor plugin', { plugin: undefined }, 'config_id', 'either'],
     ['an unknown setting', { settings: { nope: 1 } }, 'settings.nope', 'Unknown setting'],
-    ['a file that is not there', { settings: { paths: 'upload:gone.jsonl' } }, null, 'gone.jsonl'],
-    ['rules that are wrong', { format_options: { mapping: { event: 'x' } } }, null, 'distinct_id'],
+    ['a missing file', { settings: { paths: 'upload:gone.jsonl' } }, null, 'gone.jsonl'],
+    ['invalid rules', { format_options: { mapping: { event: 'x' } } }, null, 'distinct_id'],
   ])('refuses %s with a sentence', async (_name, more, attr, detail) => {
     const { status, body } = await call('POST', '/import_preview/', asked(more));
     expect([status, body.attr]).toEqual([400, attr]);
@@ -212,7 +212,7 @@ describe('formats', () => {
     expect((await call('GET', '/import_formats/unknown/')).status).toBe(404);
   });
 
-  it('uses stored secrets for the address that they were given for only, and says so in the activity log', async () => {
+  it('uses stored secrets only for the address that they were set for, and records it in the activity log', async () => {
     await call('POST', '/import_files/?name=kept.jsonl', Buffer.from(`${lines.join('\n')}\n`));
     const time = new Date(app.clock.now()).toISOString();
     const settings = { paths: 'upload:kept.jsonl', target_url: 'https://a.example', target_api_key: 'phc_kept' };

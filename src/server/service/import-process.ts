@@ -95,7 +95,7 @@ async function workOnRuns(): Promise<void> {
       watcher,
       onClaim: (held) => {
         void call('holdRun', held);
-        return () => void call('letRunGo', held);
+        return () => void call('releaseRun', held);
       },
       onDone: (stage, more) => metrics.count('millrace_import_records_total', { stage }, more),
     }).done;

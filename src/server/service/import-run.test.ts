@@ -67,7 +67,7 @@ async function claimPostgresRun(db: Metadata, settings: object): Promise<Claim> 
   return claim;
 }
 
-/** Why the export waits; rejects with why it ends. `allow` as in MILLRACE_OUTBOUND_ALLOW. */
+/** Returns why the export waits, or rejects with why it ended. `allow` as in MILLRACE_OUTBOUND_ALLOW. */
 async function exportWaits(
   db: Metadata,
   claim: Claim,
@@ -109,7 +109,7 @@ async function exportWaits(
   }
 }
 
-it('a run reaches a database at the port that an operator permits; at another one it says what to permit', async () => {
+it('a run reaches a database at a permitted port; at another one it reports what to permit', async () => {
   await using store = await tempMetadata();
   const { db } = store;
   const dir = await mkdtemp(join(tmpdir(), 'millrace-import-run-'));

@@ -60,8 +60,8 @@ export interface ImportRunDeps {
 
 export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
   const tempDir = join(deps.dirs.temp, run.id);
-  const told = (name: string) => (part: string) => void deps.call(name, { run: run.id, part } satisfies ReadPart);
-  const teller = { begins: told('readsPart'), ends: told('hasReadPart') };
+  const report = (name: string) => (part: string) => void deps.call(name, { run: run.id, part } satisfies ReadPart);
+  const observer = { begins: report('readsPart'), ends: report('hasReadPart') };
   const { target } = run.options;
   const targetName = target.kind === 'http' ? target.url : 'the project';
   const stages = assembleStages({
@@ -71,11 +71,11 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
     threads: threadCount(deps.settings.importThreads),
     openSource: async () => {
       await mkdir(tempDir, { recursive: true, mode: 0o700 });
-      return tellReads(await openImportSource(deps, run, tempDir), teller);
+      return observeReads(await openImportSource(deps, run, tempDir), observer);
     },
     openTable: async (path) => {
       await mkdir(tempDir, { recursive: true, mode: 0o700 });
-      return tellReads(openTableSource(deps, run.projectId, tempDir, path), teller);
+      return observeReads(openTableSource(deps, run.projectId, tempDir, path), observer);
     },
     openTransform: openImportTransform(deps, run.projectId),
     openTarget: () => openTarget(deps, run),
@@ -136,20 +136,20 @@ async function transformationsOf({ db, clock }: ImportRunDeps, run: Run): Promis
 }
 
 /** Called for each part of a source when it is opened and closed. */
-interface ReadTeller {
+interface ReadObserver {
   readonly begins: (part: string) => void;
   readonly ends: (part: string) => void;
 }
 
 /** Wraps a source so that the parts being read are known if the process ends. */
-function tellReads(source: Source, teller: ReadTeller): Source {
-  return { ...source, open: (part, context) => told(source.open(part, context), part.key, teller) };
+function observeReads(source: Source, observer: ReadObserver): Source {
+  return { ...source, open: (part, context) => observed(source.open(part, context), part.key, observer) };
 }
 
-async function* told(
+async function* observed(
   chunks: AsyncIterable<RecordChunk>,
   part: string,
-  { begins, ends }: ReadTeller,
+  { begins, ends }: ReadObserver,
 ): AsyncGenerator<RecordChunk> {
   begins(part);
   try {

@@ -33,7 +33,7 @@ it('a run names a transformation config of its project, which must not run on it
   expect([status, body['options']]).toEqual([201, expect.objectContaining({ transform: shown })]);
   await api.call('PATCH', `${transformations}/${transform}/`, { enabled: true });
   const twice = await start({ transform });
-  expect([twice.status, twice.body['detail']]).toEqual([409, expect.stringContaining('would go through it again')]);
+  expect([twice.status, twice.body['detail']]).toEqual([409, expect.stringContaining('would transform the events again')]);
   const elsewhere = { target_url: 'https://a.example', target_api_key: 'phc_x', transform: String(transform) };
   await api.call('PATCH', `${apps}/${config}/settings/`, elsewhere);
   expect((await start({})).body['options']).toMatchObject({ transform: shown, target: { kind: 'http' } });
@@ -42,7 +42,7 @@ it('a run names a transformation config of its project, which must not run on it
   expect([wrong.status, wrong.body['detail']]).toEqual([400, expect.stringContaining('setting "transform": expected')]);
 });
 
-it('a transformation that was changed or deleted since a run was made is refused, whatever its name and place', async () => {
+it('a transformation that was changed or deleted after a run was created is refused, whatever its name and position', async () => {
   await using api = await startImportsApp({ plugins });
   const id = await transformation(api, { events: 'test' });
   const config = await api.config();
@@ -70,7 +70,7 @@ it('a transformation that was changed or deleted since a run was made is refused
   const opened = await (await open(transform, 0)).open();
   expect((await opened.run(events)).map(({ kind }) => kind)).toEqual(['dropped', 'unchanged']);
   await api.call('PATCH', `${transformations}/${id}/settings/`, { events: 'other' });
-  await expect(open(transform, 0)).rejects.toThrow(/as it was when the run was made.*were changed since/);
+  await expect(open(transform, 0)).rejects.toThrow(/as it was when the run was created.*were changed since/);
   await api.call('PATCH', `${transformations}/${id}/settings/`, { events: 'test' });
   await expect(open(transform, 0)).resolves.toMatchObject({ name: 'Drop events' });
   await api.call('DELETE', `${transformations}/${id}/`);

@@ -29,7 +29,7 @@ export function openImportTransform(deps: ImportTransformDeps, projectId: number
     }
     if (transformHash(config) !== hash) {
       throw new TransformError(
-        `expected the transformation "${name}" (config ${id}) as it was when the run was made; its version, settings or files ` +
+        `expected the transformation "${name}" (config ${id}) as it was when the run was created; its version, settings or files ` +
           'were changed since',
       );
     }

@@ -35,7 +35,7 @@ const pruneMs = 60_000;
 
 /** `parts` receives what must be stopped. */
 export function startLiveRelay({ db, live, log, processId }: LiveRelayDeps, parts: AsyncDisposableStack): void {
-  const abroad = new ReadersElsewhere(live);
+  const others = new ReadersElsewhere(live);
   const own = new OwnReaders(db, processId);
   const stop = new AbortController();
   const deps = {
@@ -50,14 +50,14 @@ export function startLiveRelay({ db, live, log, processId }: LiveRelayDeps, part
       pollMs,
       async () => {
         await own.renew();
-        abroad.change(await listWatchesElsewhere(db, processId));
+        others.change(await listWatchesElsewhere(db, processId));
       },
       deps,
     ),
     repeat(
       passMs,
       async () => {
-        await abroad.pass((owner, sightings) => postSightings(db, owner, sightings));
+        await others.pass((owner, sightings) => postSightings(db, owner, sightings));
         for (const text of await own.take()) live.deliver(JSON.parse(text) as Sightings);
       },
       deps,

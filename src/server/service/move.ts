@@ -61,8 +61,8 @@ export async function moveDataDir(
 function checkSettings({ dataDir, databaseUrl, clickhouseUrl, kafkaBrokers }: Settings, target: Settings): void {
   if (databaseUrl !== '' || clickhouseUrl !== '' || kafkaBrokers !== '') {
     throw new MoveRefusedError(
-      'expected a data directory with everything in it, got DATABASE_URL, CLICKHOUSE_URL or KAFKA_BROKERS beside it; what they name ' +
-        'is no part of a move: unset them, and name the new stores with --to',
+      'expected a data directory with everything in it, got DATABASE_URL, CLICKHOUSE_URL or KAFKA_BROKERS beside it; these are not ' +
+        'moved: unset them, and name the new stores with --to',
     );
   }
   if (!existsSync(metadataFile(dataDir))) {

@@ -29,7 +29,7 @@ const keysOf = async (userId: number) =>
   (await app.db.selectFrom('personal_api_keys').select('id').where('user_id', '=', userId).execute()).length;
 
 describe('the API for plugins', () => {
-  it('uses a read-only key of the first admin, and leaves none behind', async () => {
+  it('uses a read-only key of the first admin, and removes it afterwards', async () => {
     expect((await ask()).status).toBe(200);
     expect((await ask('POST')).status).toBe(403);
     expect(await keysOf(app.user.id)).toBe(1);
@@ -51,7 +51,7 @@ describe('the API for plugins', () => {
     expect(await keysOf(id)).toBe(1);
   });
 
-  it("does not put its own key in the place of a plugin's that is refused", async () => {
+  it("does not replace a plugin's refused key with its own", async () => {
     expect((await ask('GET', { Authorization: 'Bearer phx_wrong' })).status).toBe(401);
     expect(await keysOf(app.user.id)).toBe(0);
   });
@@ -67,7 +67,7 @@ describe('the API for plugins', () => {
     }
   });
 
-  it('reaches the API only: neither capture, in no spelling, nor the figures of the service', async () => {
+  it('reaches the API only, and neither capture, in any spelling, nor the metrics of the service', async () => {
     const paths = [
       '/batch/',
       '/metrics',
@@ -82,14 +82,14 @@ describe('the API for plugins', () => {
     expect(detailOf(await api.call(app.project.id, batch))).toContain('posthog.capture');
   });
 
-  it('sees its own project only, and says nothing of where a request comes from', async () => {
+  it('sees its own project only, and does not reveal where a request comes from', async () => {
     const { organizationId } = app.project;
     const other = await createProject(app.db, { organizationId, name: 'Other' }, app.clock.now());
     expect((await get(`/api/projects/${other.id}/`)).status).toBe(404);
     expect((await get('/api/projects/@current/', { 'X-Forwarded-For': '9.9.9.9', Cookie: 'a=b' })).status).toBe(200);
   });
 
-  it('answers four calls of a project at once, and asks the others to wait', async () => {
+  it('answers four concurrent calls of a project, and asks the others to wait', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => get('/api/projects/@current/')));
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(4);

@@ -53,8 +53,8 @@ describe('a source preview', () => {
 
   it.each([
     ['never ends', {}],
-    ['loops without giving way', { MILLRACE_FAIL_AT: 'import_preview:1:loop', MILLRACE_ALLOW_FAILPOINTS: 'true' }],
-  ])('that %s is killed after its time, and the answer names the limit and the source', async (_how, env) => {
+    ['blocks its event loop', { MILLRACE_FAIL_AT: 'import_preview:1:loop', MILLRACE_ALLOW_FAILPOINTS: 'true' }],
+  ])('that %s is killed at its time limit, and the answer names the limit and the source', async (_how, env) => {
     vi.stubEnv('TMPDIR', join(dir, 'temp'));
     const preview = previewInProcess({ settings: settingsWith(env), timeMsMax: 700 });
     const reason =
@@ -63,7 +63,7 @@ describe('a source preview', () => {
     expect(await readdir(join(dir, 'temp'))).toEqual([]);
   });
 
-  it('that is cancelled is killed at once, with what it holds', async () => {
+  it('that is cancelled is killed immediately, with everything that it holds', async () => {
     const stop = new AbortController();
     const previewed = previewInProcess({ settings: settingsWith({}) })(order, stop.signal);
     const [request] = (await once(server, 'request')) as [IncomingMessage];
@@ -73,27 +73,24 @@ describe('a source preview', () => {
     await closed;
   });
 
-  it('that crashes is refused with how, and costs nothing else', async () => {
+  it('that crashes is refused with the reason, and affects nothing else', async () => {
     const env = { MILLRACE_FAIL_AT: 'import_preview', MILLRACE_ALLOW_FAILPOINTS: 'true' };
     const answer = await previewInProcess({ settings: settingsWith(env) })(order, never);
     expect(answer).toMatchObject({ kind: 'refused', reason: expect.stringContaining('it ended with SIGKILL') });
   });
 
-  it.skipIf(!hasProc)(
-    'knows secrets of settings and of configs by neither its environment nor its arguments',
-    async () => {
-      vi.stubEnv('MILLRACE_DATABASE_URL', 'postgres://a:secret-of-settings@b/c');
-      const stop = new AbortController();
-      const settings = { ...order.settings, headers: 'Authorization: Bearer secret-of-config' };
-      const previewed = previewInProcess({ settings: settingsWith({}) })({ ...order, settings }, stop.signal);
-      const [request] = (await once(server, 'request')) as [IncomingMessage];
-      expect(request.headers.authorization).toBe('Bearer secret-of-config');
-      const [pid = 0] = previewPids({ child: process });
-      const shown = startedWith(pid);
-      stop.abort(new Error('seen'));
-      await expect(previewed).rejects.toThrow('seen');
-      expect(shown).toContain('import-preview-process');
-      expect(shown).not.toContain('secret-of');
-    },
-  );
+  it.skipIf(!hasProc)('has no secrets of settings or configs in its environment or arguments', async () => {
+    vi.stubEnv('MILLRACE_DATABASE_URL', 'postgres://a:secret-of-settings@b/c');
+    const stop = new AbortController();
+    const settings = { ...order.settings, headers: 'Authorization: Bearer secret-of-config' };
+    const previewed = previewInProcess({ settings: settingsWith({}) })({ ...order, settings }, stop.signal);
+    const [request] = (await once(server, 'request')) as [IncomingMessage];
+    expect(request.headers.authorization).toBe('Bearer secret-of-config');
+    const [pid = 0] = previewPids({ child: process });
+    const shown = startedWith(pid);
+    stop.abort(new Error('seen'));
+    await expect(previewed).rejects.toThrow('seen');
+    expect(shown).toContain('import-preview-process');
+    expect(shown).not.toContain('secret-of');
+  });
 });

@@ -25,7 +25,7 @@ async function open(isAlone = false): Promise<ProcessDir> {
   return dir;
 }
 
-it('each process has its own directory, which others leave alone and which is removed with the process', async () => {
+it('each process has a separate directory, which others do not touch and which is removed with the process', async () => {
   const first = await open();
   const second = await open();
   await second.removeDead();
@@ -39,7 +39,7 @@ it('each process has its own directory, which others leave alone and which is re
   expect(await store.db.selectFrom('named_leases').selectAll().execute()).toEqual([]);
 });
 
-it('what a process that died has left is removed when its lease has run out, not before', async () => {
+it('the files of a dead process are removed once its lease has expired, not before', async () => {
   const died = await open();
   const other = await open();
   await other.removeDead();
@@ -55,7 +55,7 @@ it('what a process that died has left is removed when its lease has run out, not
   await other.close();
 });
 
-it('a process that has the place to itself removes at its start whatever is there', async () => {
+it('a process that is alone removes everything in the directory at its start', async () => {
   await mkdir(join(parent, 'of-an-older-program'));
   const died = await open();
   const next = await open(true);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createCountedIngest } from './project-rates.ts';
 
-it('events count for a minute, by project and lane, and only those that were let in', async () => {
+it('events count for a minute, by project and lane, if they were accepted', async () => {
   let now = 0;
   let isOpen = true;
   const accept = async (): Promise<void> => {

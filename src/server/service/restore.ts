@@ -16,8 +16,8 @@ export async function restoreDataDir(settings: Settings, from: BackupPlace, job:
   const { dataDir } = settings;
   if (settings.databaseUrl !== '' || settings.clickhouseUrl !== '' || settings.kafkaBrokers !== '') {
     throw new BackupRefusedError(
-      'expected a data directory alone, got DATABASE_URL, CLICKHOUSE_URL or KAFKA_BROKERS beside it, which have backups of ' +
-        'their own (docs/guides/operations.md); unset them to restore into a directory',
+      'expected a data directory alone, got DATABASE_URL, CLICKHOUSE_URL or KAFKA_BROKERS beside it, which have separate ' +
+        'backups (docs/guides/operations.md); unset them to restore into a directory',
     );
   }
   await checkEmpty(dataDir);

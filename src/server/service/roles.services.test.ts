@@ -1,4 +1,4 @@
-/** The program split by role: real processes, Kafka and PostgreSQL; ClickHouse and the bucket are stand-ins over HTTP. */
+/** The program split by role: real processes, Kafka and PostgreSQL; ClickHouse and the bucket are test doubles over HTTP. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -70,7 +70,7 @@ describe.skipIf(kafkaBrokers === '')(
       });
       afterAll(() => cluster[Symbol.asyncDispose]());
 
-      it('processes that start at once on empty stores: one migrates, the others wait and say so', async () => {
+      it('of processes that start concurrently on empty stores one migrates, and the others wait and report it', async () => {
         const all = [capture, pipeline, one, two, jobs];
         const waited = all.filter((server) =>
           server.output().includes('waiting for another process to migrate the stores'),
@@ -81,7 +81,7 @@ describe.skipIf(kafkaBrokers === '')(
         expect(versions).toHaveLength(1);
       });
 
-      it('each answers for what its role needs, and for nothing else', async () => {
+      it('each reports the components that its role needs, and no others', async () => {
         const parts = async (server: TestServer) =>
           Object.keys((await ready(server)).checks)
             .toSorted()
@@ -99,14 +99,14 @@ describe.skipIf(kafkaBrokers === '')(
         expect(await send(one, { event: 'nowhere' })).toBe(404);
       });
 
-      it('an event taken by capture is read through every api process', async () => {
+      it('an event accepted by capture can be read through every api process', async () => {
         expect(await send(capture, { event: 'seen', properties: { $set: { plan: 'free' } } })).toBe(200);
         for (const server of [one, two]) await untilStored(server, { standard: 1 });
         const persons = await apiGet<{ results: readonly object[] }>(two, `${project}/persons/?distinct_id=p`);
         expect(persons.results).toMatchObject([{ properties: { plan: 'free' } }]);
       });
 
-      it('a transformation made over the API works in the pipeline process within 5 s, and reaches the API from there', async () => {
+      it('a transformation created over the API runs in the pipeline process within 5 s, and can call the API from there', async () => {
         const index = `export async function processEvent(event) {
         const answer = await posthog.api.get('/api/projects/@current/');
         event.properties.answered = answer.status;
@@ -117,7 +117,7 @@ describe.skipIf(kafkaBrokers === '')(
         const family = `${project}/pipeline_transformation_configs/`;
         const { id } = await api<{ id: number }>(one, 'POST', family, { plugin });
         await api(one, 'PATCH', `${family}${id}/`, { enabled: true });
-        // Whatever comes later than this must find it.
+        // Every event after this must pass through it.
         await sleep(5000);
         await send(capture, { event: 'changed' });
         await expect.poll(async () => (await eventsOf(two, 'changed')).length, patient).toBe(1);
@@ -151,7 +151,7 @@ describe.skipIf(kafkaBrokers === '')(
         expect(lastAcceptedAt - revokedAt).toBeLessThan(5000);
       });
 
-      it('api processes share sessions: signed in at one, in at the other; signed out at one, out at the other', async () => {
+      it('api processes share sessions: signing in or out at one applies to the other', async () => {
         const { name, value } = await sessionCookie(one, personalKey);
         const headers = { cookie: `${name}=${value}` };
         const status = async (server: TestServer): Promise<number> =>
@@ -194,14 +194,14 @@ describe.skipIf(kafkaBrokers === '')(
         expect(own.received_per_second.live).toBeGreaterThan(0);
       });
 
-      it('a service without Kafka is kept out of the database of a cluster', async () => {
+      it('a service without Kafka cannot use the database of a cluster', async () => {
         const alone = { KAFKA_BROKERS: '', CLICKHOUSE_URL: '' };
         await expect(cluster.start('capture,pipeline,api,jobs', alone)).rejects.toThrow(
           'another running Millrace uses',
         );
       });
 
-      it('SIGTERM ends each by itself: slots are given back, requests under way finish, the exit code is 0', async () => {
+      it('SIGTERM ends each process: slots are released, requests in progress finish, the exit code is 0', async () => {
         for (const server of [jobs, pipeline])
           expect([await server.terminate(), server.output()]).toMatchObject([{ code: 0 }, expect.any(String)]);
         const slots = await database.db.selectFrom('slots').select(['slot', 'owner']).execute();

@@ -11,13 +11,13 @@ const together = {
 const every = ['capture', 'pipeline', 'api', 'jobs'] as const;
 
 describe('which roles a process may have', () => {
-  it('all of them need nothing that other processes share', () => {
+  it('all roles together need no shared stores', () => {
     expect(rolesProblem({ ...alone, roles: every })).toBeUndefined();
     expect(rolesProblem({ ...alone, databaseUrl: 'postgres://db', roles: every })).toBeUndefined();
     expect([isCluster(alone), isCluster(together)]).toEqual([false, true]);
   });
 
-  it('a split is refused in one sentence that names everything which is missing', () => {
+  it('a split is refused in one sentence that names everything that is missing', () => {
     expect(rolesProblem({ ...alone, roles: ['capture'] })).toBe(
       'expected, for the roles capture alone, stores that several processes share, got no KAFKA_BROKERS, no DATABASE_URL, ' +
         'no CLICKHOUSE_URL; set them, or remove --roles / MILLRACE_ROLES to run all of them in one process.',
@@ -37,7 +37,7 @@ describe('which roles a process may have', () => {
     expect(rolesProblem({ ...together, roles: ['jobs'] })).toBeUndefined();
   });
 
-  it('KAFKA_BROKERS makes a cluster of one process, too, and needs what a cluster needs', () => {
+  it('KAFKA_BROKERS makes a cluster even of one process, with the requirements of a cluster', () => {
     expect(rolesProblem({ ...alone, kafkaBrokers: 'k:9092', roles: every })).toMatch(
       /no DATABASE_URL.* remove KAFKA_BROKERS/,
     );
@@ -48,7 +48,7 @@ describe('which roles a process may have', () => {
 describe('storesProblem', () => {
   const none = { clickhouseUrl: '', clickhouseCluster: '', clickhouseReplicas: '' };
 
-  it('a cluster needs the address of a server, replicas need a cluster, nothing needs neither', () => {
+  it('a cluster needs the address of a server, and replicas need a cluster', () => {
     expect(storesProblem(none)).toBeUndefined();
     expect(storesProblem({ ...none, clickhouseUrl: 'http://ch:8123/db' })).toBeUndefined();
     expect(storesProblem({ ...none, clickhouseUrl: 'http://ch:8123/db', clickhouseCluster: 'main' })).toBeUndefined();

@@ -127,10 +127,10 @@ export const diskFreeBytesMin = 8 * 1024 * 1024;
 type Statfs = (path: string) => Promise<{ readonly bavail: number; readonly bsize: number }>;
 
 /** Whether the disks of a data directory have enough free space; its stores may be on separate disks. */
-export async function diskHealth(dataDir: string, look: Statfs = statfs): Promise<HealthResult> {
+export async function diskHealth(dataDir: string, read: Statfs = statfs): Promise<HealthResult> {
   const full: string[] = [];
   for (const path of [dataDir, join(dataDir, 'log'), join(dataDir, 'events')]) {
-    const free = await freeBytes(path, look);
+    const free = await freeBytes(path, read);
     if (free !== undefined && free < diskFreeBytesMin) full.push(`${path} (${Math.floor(free / 1024)} KiB free)`);
   }
   if (full.length === 0) return { ok: true };
@@ -141,9 +141,9 @@ export async function diskHealth(dataDir: string, look: Statfs = statfs): Promis
 }
 
 /** `undefined` if the directory does not exist, as when a server has that store. */
-async function freeBytes(path: string, look: Statfs): Promise<number | undefined> {
+async function freeBytes(path: string, read: Statfs): Promise<number | undefined> {
   try {
-    const { bavail, bsize } = await look(path);
+    const { bavail, bsize } = await read(path);
     return bavail * bsize;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
@@ -151,10 +151,9 @@ async function freeBytes(path: string, look: Statfs): Promise<number | undefined
   }
 }
 
-/** The metadata store, ready for use: claimed, migrated, and filled with what every installation has. */
-/** What lies in the store is not whole yet. */
-class MoveUnderWayError extends Error {
-  override name = 'MoveUnderWayError';
+/** The content of the store is incomplete. */
+class UnfinishedMoveError extends Error {
+  override name = 'UnfinishedMoveError';
   constructor() {
     super(
       'expected a database that is ready for use, got one that "millrace move" has begun to fill; run the same move again to the end',
@@ -170,7 +169,7 @@ interface ClaimedMetadata {
   readonly health: () => Promise<HealthResult>;
 }
 
-/** `parts` takes what has to be stopped. */
+/** `parts` receives what must be stopped. */
 async function claimMetadata({ settings, log }: MetadataDeps, parts: AsyncDisposableStack): Promise<ClaimedMetadata> {
   const { db, dialect } = await openMetadata(settings, log, connectionsPerThread(settings));
   parts.defer(() => db.destroy());
@@ -180,14 +179,14 @@ async function claimMetadata({ settings, log }: MetadataDeps, parts: AsyncDispos
   return { db, dialect, health: () => metadataHealth(db, claim) };
 }
 
-/** The tables of this program, and what every installation has. */
+/** Migrates the tables and creates what every installation has. */
 async function prepareMetadata(
   { settings, clock }: MetadataDeps,
   { db, dialect }: ClaimedMetadata,
 ): Promise<Bootstrapped> {
-  if (dialect === 'postgres' && (await unfinishedMove(db)) !== undefined) throw new MoveUnderWayError();
+  if (dialect === 'postgres' && (await unfinishedMove(db)) !== undefined) throw new UnfinishedMoveError();
   await migrate(db, dialect);
-  // Here, so that a process with another number of them ends with a sentence before it works.
+  // Here, so that a process with another number of slots ends with a message before it does any work.
   if (isCluster(settings)) await createSlots(db, settings.slots);
   const now = clock.now();
   const first = await bootstrap(db, {
@@ -202,14 +201,13 @@ async function prepareMetadata(
 
 async function metadataHealth(db: Metadata, claim: DatabaseClaim | undefined): Promise<HealthResult> {
   if (claim?.held() === false) {
-    const detail = 'The connection that keeps other services from this database is lost; it is being made again.';
+    const detail = 'The connection that keeps other services out of this database is lost and is being restored.';
     return { ok: false, detail };
   }
   const rows = await db.selectFrom('config_revisions').select('id').execute();
   return { ok: rows.length > 0 };
 }
 
-/** The event log, in files or on Kafka, open for writing and watched. */
 type EventLogDeps = Pick<ServiceDeps, 'settings' | 'log' | 'metrics' | 'db'>;
 
 interface StartedEventLog {
@@ -221,11 +219,11 @@ interface StartedEventLog {
   readonly shared: SharedStores['eventLog'];
 }
 
-/** A cluster's processes start in any order, Kafka among them. */
+/** Processes of a cluster start in any order, including Kafka. */
 const waitForKafkaMs = 60_000;
 const tryEveryMs = 1000;
 
-/** `parts` takes what has to be stopped. */
+/** Opens the event log, in files or on Kafka, and publishes its backlog as metrics. `parts` receives what must be stopped. */
 async function startEventLog(deps: EventLogDeps, parts: AsyncDisposableStack): Promise<StartedEventLog> {
   const started = isCluster(deps.settings) ? await startKafkaLog(deps, parts) : await startFileLog(deps, parts);
   const { eventLog, ages } = started;
@@ -284,14 +282,14 @@ async function openWhenThere(deps: EventLogDeps): Promise<KafkaLogWriter> {
   }
 }
 
-/** About 400 MiB a minute: a store of 100 GiB has been read once after four hours. */
+/** About 400 MiB per minute: reading a store of 100 GiB once takes four hours. */
 const turnBytes = 64 * 1024 * 1024;
 const everyMs = 10_000;
 const noteMs = 1_000;
 
 /**
- * Compares the parts of the embedded store with those that it had when the service stopped, and checks what is in them, by turns.
- * Undefined where a server keeps the events.
+ * Compares the parts of the embedded store with those at the last stop, and checks their content in turns. Returns `undefined` if a
+ * server has the events.
  */
 async function watchParts(
   { settings, store, log }: Pick<ServiceDeps, 'settings' | 'store' | 'log'>,
@@ -301,7 +299,7 @@ async function watchParts(
   const note = createStoredPartsNote(settings.dataDir, store);
   const missing = await note.compare();
   if (missing !== '') log.error({ detail: missing }, 'stored events are missing');
-  // All that writes events starts later, and has stopped by then.
+  // Everything that writes events starts later and stops earlier.
   parts.defer(() => writeNote(note, log));
   const checks = createPartChecks(store, { turnBytes });
   let last = '';
@@ -315,8 +313,8 @@ async function watchParts(
       if (detail !== '' && detail !== last) log.error({ detail }, 'stored events are damaged');
       last = detail;
     } catch (error) {
-      // The health of the store says so; the parts wait for the next turn.
-      if (!(error instanceof StoreUnavailableError)) log.error({ error }, 'stored parts could not be checked');
+      // The health of the store reports it; the parts wait for the next turn.
+      if (!(error instanceof StoreUnavailableError)) log.error({ error }, 'failed to check stored parts');
     } finally {
       isAtWork = false;
     }
@@ -330,23 +328,23 @@ async function watchParts(
   };
 }
 
-/** A store that hangs does not hold up the stop; without a note the next start compares nothing. */
+/** Does not wait for a store that hangs, which would delay the stop; without a note the next start compares nothing. */
 async function writeNote(note: StoredPartsNote, log: ServiceDeps['log']): Promise<void> {
   const late = new AbortController();
   try {
     await Promise.race([note.write(), setTimeout(noteMs, undefined, { signal: late.signal })]);
   } catch (error) {
-    log.warn({ err: error }, 'the parts of the event store could not be noted');
+    log.warn({ err: error }, 'failed to note the parts of the event store');
   } finally {
     late.abort();
   }
 }
 
-/** The parts of the event store when the service stopped, and those that it has missed before. */
+/** A note of the parts at the last stop, and of those that were already missing. */
 interface StoredPartsNote {
-  /** Compares what is there with the note; what is missing stays in it. Gives the sentence for an operator, or ''. */
+  /** Compares the present parts with the note, which keeps the missing ones. Returns a sentence for the operator, or ''. */
   compare(): Promise<string>;
-  /** To be called when no more events are written. A service that was killed leaves no note of its parts. */
+  /** Call it when no more events are written. A killed service leaves no note. */
   write(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** The whole service: its parts are started in this order, and stopped in the reverse one. */
+/** The whole service: its components are started in this order and stopped in reverse. */
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
@@ -63,7 +63,7 @@ export interface StartedService {
 export interface Service {
   /** Resolves once requests are answered. */
   start(): Promise<StartedService>;
-  /** Refuses new requests, finishes those under way, stores what the pipeline holds, closes everything. */
+  /** Refuses new requests, finishes current ones, stores the pipeline's current window, and closes everything. */
   close(): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export function createService(settings: Settings, telemetry: Pick<ServiceDeps, '
   return createParts(settings, telemetry);
 }
 
-/** For a data directory that takes nothing any more: what waits in its log is stored, and that is all. */
+/** Creates a service that only stores what waits in the log, for a data directory that accepts no more events. */
 export function createPipelineAlone(settings: Settings, telemetry: Pick<ServiceDeps, 'log' | 'metrics'>): Service {
   return createParts({ ...settings, roles: ['pipeline'] }, telemetry);
 }
@@ -111,7 +111,7 @@ async function startParts(
 ): Promise<StartedService> {
   const { settings, log, clock } = base;
   prepareDataDir(settings.dataDir, log);
-  // On Kafka several processes of one machine may have it in common.
+  // With Kafka, several processes of one machine may share it.
   if (!isCluster(settings)) parts.use(claimDataDir(settings.dataDir));
   clearBackup(settings.dataDir, log, parts);
   const processId = newId();
@@ -119,7 +119,7 @@ async function startParts(
   const { stores, first, health } = await startStores(base, parts);
   const live = new LiveHub();
   const spreads = createSpreads({ clock, find: (projectId) => readSpread(stores.db, projectId) });
-  // On Kafka another process may have the slot.
+  // With Kafka, another process may have the slot.
   const scans = isCluster(settings) ? undefined : new ScanSender();
   const counted = createCountedIngest(
     createIngest({ ...base, log: stores.eventLog, spreads, ...(scans && { scans }) }),
@@ -155,21 +155,21 @@ async function startParts(
   const ownApi = createUnlistenedApi(() => ({ ...deps, ...access, ...api(), health: {} }), parts);
   plugins.serveApi(has('api') ? (request) => server.inject(request) : ownApi);
   parts.defer(() => server.close());
-  // Its routes are built first: from then on it can answer what comes in on the port.
+  // Its routes are built first, so that it can answer as soon as it takes over the port.
   await server.ready();
   startingServer?.handOverTo(server.server);
   await server.listen({ host: settings.host, port: settings.port });
-  // Last: loading its modules would hold up all of the above; what is accepted meanwhile waits in the log.
+  // Last: loading their modules would delay all of the above; events accepted in the meantime wait in the log.
   pipeline?.start();
   imports?.start();
-  // Only now: a start that fails on a taken port must not use up the link.
+  // Only now: a start that fails on an occupied port must not use up the link.
   const loginToken = has('api')
     ? await firstLoginToken(stores.db, { created: first.created, now: clock.now() })
     : undefined;
   return describeStart(settings, server, first.project?.apiToken, loginToken);
 }
 
-/** Where the port is one that the system chooses, it is not known yet where to ask. */
+/** Answers probes during the start, unless the system chooses the port, which is unknown until the end. */
 async function startProbes({ host, port }: Settings, parts: AsyncDisposableStack): Promise<StartingServer | undefined> {
   if (port === 0) return undefined;
   const server = await startStartingServer({ host, port });
@@ -177,7 +177,7 @@ async function startProbes({ host, port }: Settings, parts: AsyncDisposableStack
   return server;
 }
 
-/** Beside the start: it may be many files, and nothing waits for them. */
+/** Runs during the start: there may be many files, and nothing waits for their removal. */
 function clearBackup(dataDir: string, log: StoresDeps['log'], parts: AsyncDisposableStack): void {
   const clearing = clearDeadBackup(dataDir).catch((err: unknown) =>
     log.warn({ err, dataDir }, 'failed to remove remains of a killed backup; the next backup retries'),
@@ -210,11 +210,10 @@ function describeStart(
   return { url, firstStart: { projectKey, loginUrl: `${url}/login?token=${loginToken}` } };
 }
 
-/** The role `pipeline`, in a separate thread. */
-/** The thread of the pipeline, not started yet. `parts` takes what has to be stopped. */
+/** Returns the pipeline's thread, not started yet. `parts` receives what must be stopped. */
 function startPipelineRole(deps: ServiceDeps, plugins: StartedPlugins, parts: AsyncDisposableStack): ThreadHost {
   const { settings, shared, scans, metrics, log, live } = deps;
-  // What it had not committed is read from the log again: when it dies, nothing is lost and nothing doubled.
+  // After its death, uncommitted records are read from the log again: nothing is lost or stored twice.
   const pipeline = hostThread(
     { name: 'pipeline', entry: new URL('./pipeline-thread.ts', import.meta.url), data: { settings, shared }, scans },
     {
@@ -229,10 +228,10 @@ function startPipelineRole(deps: ServiceDeps, plugins: StartedPlugins, parts: As
 }
 
 const forOthers = 0o077;
-/** As on /tmp: the directory belongs to everybody on purpose. */
+/** Set on /tmp: the directory is shared on purpose. */
 const sticky = 0o1000;
 
-/** Makes the data directory, and closes one that is there to all other users: it holds keys, and secrets of plugins and imports. */
+/** Creates the data directory, or restricts it to this user: it contains keys, and secrets of plugins and imports. */
 export function prepareDataDir(dir: string, log: WarnLog): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const { mode } = statSync(dir);
@@ -303,20 +302,20 @@ function startNotices(
   });
 }
 
-/**
- * Budgets of historical events per project across processes: exact counts in the database, because a historical batch is large and
- * an additional query makes no difference.
- */
-/** Undone or deleted events count again after this time. */
+/** Age at which totals are counted again: until then, undone or deleted events still count. */
 const totalMsMax = hourMs;
 
 interface SharedBudgetsDeps {
   readonly db: Metadata;
   readonly log: WarnLog;
-  /** Historical events of a project that are stored. */
+  /** Counts the stored historical events of a project. */
   readonly total: (projectId: number) => Promise<number>;
 }
 
+/**
+ * Creates budgets of historical events per project across processes: exact counts in the database, because a historical batch is large
+ * and an additional query makes no difference.
+ */
 export function createSharedBudgets({ db, log, total }: SharedBudgetsDeps): Budgets {
   const refreshTotal = async (projectId: number): Promise<void> => {
     const age = await totalAge(db, projectId);

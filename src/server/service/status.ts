@@ -1,5 +1,4 @@
 /** Status of the service for the API. */
-import { readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { StatusSource } from '../api/status.ts';
@@ -9,6 +8,7 @@ import { runChecks, type HealthChecks, type HealthResult } from '../http/health.
 import type { GaugeName, CounterName, MetricsRegistry } from '../telemetry/metrics.ts';
 import type { BacklogAges } from './backlog-ages.ts';
 import type { ProjectRates } from './project-rates.ts';
+import { programVersion } from '../../base/program-version.ts';
 import { isCluster, type Role } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import { repeat } from '../../base/repeat.ts';
@@ -37,7 +37,7 @@ export function startStatus(deps: StatusDeps, parts: AsyncDisposableStack): Stat
   const own = async (): Promise<ProcessReport> => ({
     name: `${hostname()}:${settings.port}`,
     roles: settings.roles,
-    version: versionOf(),
+    version: programVersion(),
     startedAt,
     lanes: await ownLanes(deps, counters),
     received: Object.fromEntries(rates.all()),
@@ -155,7 +155,7 @@ async function processOf(
     metrics.values('millrace_store_restarts_total'),
   ]);
   return {
-    version: versionOf(),
+    version: programVersion(),
     node: process.version,
     started_at: startedAt,
     uptime_seconds: Math.round((clock.now() - Date.parse(startedAt)) / 1000),
@@ -190,11 +190,6 @@ async function pluginProcesses(metrics: StatusDeps['metrics']): Promise<ServiceS
   }));
 }
 
-function versionOf(): string {
-  const path = new URL('../../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
-}
-
 interface CounterRate {
   readonly labels: Readonly<Record<string, string>>;
   /** Since the start of the service. */
@@ -217,19 +212,19 @@ export function startCounterRates(
   parts: AsyncDisposableStack,
 ): CounterRates {
   const before = new Map<CounterName, ReadonlyMap<string, number>[]>(names.map((name) => [name, []]));
-  const look = async (): Promise<void> => {
-    for (const [name, looks] of before) {
-      looks.push(new Map((await metrics.values(name)).map(({ labels, value }) => [keyOf(labels), value])));
-      if (looks.length > pollsMax) looks.shift();
+  const sample = async (): Promise<void> => {
+    for (const [name, samples] of before) {
+      samples.push(new Map((await metrics.values(name)).map(({ labels, value }) => [keyOf(labels), value])));
+      if (samples.length > pollsMax) samples.shift();
     }
   };
-  const looking = setInterval(() => void look(), pollMs).unref();
-  parts.defer(() => clearInterval(looking));
+  const timer = setInterval(() => void sample(), pollMs).unref();
+  parts.defer(() => clearInterval(timer));
   return {
     of: async (name) => {
-      const looks = before.get(name) ?? [];
+      const samples = before.get(name) ?? [];
       // Less than a minute after the start, everything is new.
-      const oldest = looks.length < pollsMax ? undefined : looks[0];
+      const oldest = samples.length < pollsMax ? undefined : samples[0];
       const values = await metrics.values(name);
       return values.map(({ labels, value }) => ({
         labels,
@@ -244,10 +239,6 @@ function keyOf(labels: Readonly<Record<string, string>>): string {
   return JSON.stringify(Object.entries(labels).sort());
 }
 
-/**
- * Reports of a cluster's processes: each writes a row every two seconds, and the status reads all rows. Figures known to a
- * single process; waiting records are known to all.
- */
 type OwnLane = Pick<LaneStatus, 'oldest_seconds' | 'lag_seconds' | 'received_per_second' | 'stored_per_second'>;
 
 export interface ProcessReport {
@@ -285,7 +276,10 @@ interface ProcessReportsDeps {
   readonly own: () => Promise<ProcessReport>;
 }
 
-/** Returns the reports of all other processes. `parts` receives what must be stopped. */
+/**
+ * Publishes a report of this process every two seconds and returns those of all other processes of the cluster. Reports contain figures
+ * that only their process knows. `parts` receives what must be stopped.
+ */
 export function startProcessReports(
   { db, log, processId, own }: ProcessReportsDeps,
   parts: AsyncDisposableStack,

@@ -4,7 +4,7 @@ import { connectClickhouse } from '../../stores/events/clickhouse/connect-clickh
 import { StoreUnavailableError } from '../../stores/events/eventstore.ts';
 import { storeWhenAsked } from './start-stores.ts';
 
-it('a store that was away when it was first asked for is there as soon as it is', async () => {
+it('a store that was unavailable at its first use is connected as soon as it is available', async () => {
   const server = new ClickhouseStandIn();
   const url = await server.listen();
   let tries = 0;
@@ -22,7 +22,7 @@ it('a store that was away when it was first asked for is there as soon as it is'
   await server.close();
 });
 
-it('an unused one is closed without being opened', async () => {
+it('an unused store is closed without being opened', async () => {
   let tries = 0;
   const store = storeWhenAsked(async () => {
     tries += 1;

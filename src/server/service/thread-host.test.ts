@@ -8,8 +8,8 @@ import { createMetrics } from '../telemetry/metrics.ts';
 import { deathsBefore, hostThread } from './thread-host.ts';
 import type { ThreadData } from './thread.ts';
 
-it('a thread that has not begun yet does not hold up the stop', async () => {
-  // As one whose stores are away.
+it('a thread that is still starting does not delay the stop', async () => {
+  // Like one whose stores are unavailable.
   const entry = new URL('data:text/javascript,setInterval(() => {}, 1000); await new Promise(() => {})');
   const deps = { metrics: createMetrics(), log: createLog('silent'), answers: {} };
   const host = hostThread({ name: 'pipeline', entry, data: {} as ThreadData }, deps);
@@ -21,12 +21,12 @@ it('a thread that has not begun yet does not hold up the stop', async () => {
 describe('a process of the service is killed, with the reason, when it', () => {
   it.each([
     [
-      'takes more memory than it may',
+      'exceeds its memory limit',
       'const held = []; setInterval(() => held.length < 60 && held.push(Buffer.alloc(8 * 2 ** 20, 1)), 50);',
       60_000,
       'it took more than 128 MiB of memory (THE_LIMIT)',
     ],
-    ['does not answer any more', "process.on('message', () => { for (;;); });", 1000, 'it did not answer for 1 s'],
+    ['no longer answers', "process.on('message', () => { for (;;); });", 1000, 'it did not answer for 1 s'],
   ])('%s', async (_name, code, stuckMsMax, reason) => {
     const dir = await mkdtemp(join(tmpdir(), 'millrace-host-test-'));
     onTestFinished(() => rm(dir, { recursive: true, force: true }));
@@ -43,7 +43,7 @@ describe('a process of the service is killed, with the reason, when it', () => {
   });
 });
 
-describe('the count of deaths that the wait before a restart grows with', () => {
+describe('the number of deaths that determines the delay of a restart', () => {
   it.each([
     ['continues when the thread died immediately', 3, 0, 3],
     ['continues when the thread lived a minute', 3, 60_000, 3],

@@ -134,7 +134,7 @@ function watchTurns({ worker, call }: Running, stuckMsMax = stuckMsDefault): () 
   const everyMs = Math.min(pollMs, stuckMsMax / 4);
   let answeredAt = performance.now();
   let asked = false;
-  const look = async (): Promise<void> => {
+  const ping = async (): Promise<void> => {
     if (performance.now() - answeredAt > stuckMsMax) return worker.kill(`it did not answer for ${stuckMsMax / 1000} s`);
     if (asked) return;
     asked = true;
@@ -142,13 +142,13 @@ function watchTurns({ worker, call }: Running, stuckMsMax = stuckMsDefault): () 
     asked = false;
     answeredAt = performance.now();
   };
-  let lookedAt = performance.now();
+  let polledAt = performance.now();
   const timer = setInterval(() => {
     const now = performance.now();
     // If this thread was blocked itself, the answer may be waiting to be read.
-    if (now - lookedAt > 2 * everyMs) answeredAt = now;
-    lookedAt = now;
-    void look();
+    if (now - polledAt > 2 * everyMs) answeredAt = now;
+    polledAt = now;
+    void ping();
   }, everyMs);
   timer.unref();
   return () => clearInterval(timer);

@@ -30,7 +30,7 @@ export function createWatchedIngest(ingest: Ingest, { live, clock, settings }: W
     scan: scanLimits(settings.captureEventBytesMax),
     inflatedBytesMax: settings.captureInflatedBytesMax,
   };
-  const look = (batch: AcceptedBatch): Sightings => {
+  const observe = (batch: AcceptedBatch): Sightings => {
     const { projectId, events } = batch;
     if (!budget.takes(batch.body.byteLength)) tap.skip(projectId, 'received', events);
     else {
@@ -47,7 +47,7 @@ export function createWatchedIngest(ingest: Ingest, { live, clock, settings }: W
     accept: async (batch) => {
       if (batch.rowsStored !== undefined || !tap.isWatched(batch.projectId)) return ingest.accept(batch);
       // Before accepting: the log may move the bytes to its thread.
-      const sightings = look(batch);
+      const sightings = observe(batch);
       await ingest.accept(batch);
       live.deliver(sightings);
     },

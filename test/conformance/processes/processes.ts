@@ -12,7 +12,7 @@ import { createLog } from '../../../src/server/telemetry/log.ts';
 import { startLiveRelay } from '../../../src/server/service/live-relay.ts';
 import { startProcessReports, type ProcessReport } from '../../../src/server/service/status.ts';
 import { createSharedBudgets } from '../../../src/server/service/start.ts';
-import { putTogether } from '../../../src/server/service/http.ts';
+import { mergeCounts } from '../../../src/server/service/http.ts';
 
 export interface TwoProcesses extends AsyncDisposable {
   readonly db: Metadata;
@@ -98,12 +98,12 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
         );
       const [one, two] = [limiter(), limiter()];
       const together = async () => {
-        await putTogether(stores.db, { requests: one });
-        await putTogether(stores.other, { requests: two });
+        await mergeCounts(stores.db, { requests: one });
+        await mergeCounts(stores.other, { requests: two });
         two.look('a');
         one.look('a');
-        await putTogether(stores.db, { requests: one });
-        await putTogether(stores.other, { requests: two });
+        await mergeCounts(stores.db, { requests: one });
+        await mergeCounts(stores.other, { requests: two });
       };
       for (let time = 0; time < 3; time += 1) expect(one.take('a').allowed).toBe(true);
       expect(two.take('a').remaining).toBe(4);
@@ -115,7 +115,7 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
       expect([one.take('a').allowed, two.take('a').allowed]).toEqual([false, false]);
       await sql`update rate_counts set started_at = started_at - 60000`.execute(stores.db);
       one.look('a');
-      await putTogether(stores.db, { requests: one });
+      await mergeCounts(stores.db, { requests: one });
       expect(one.look('a')).toMatchObject({ allowed: true, remaining: 5 });
     });
   });
