@@ -48,21 +48,21 @@ describe('access', () => {
     expect(await wrongAnswers(app, routes)).toEqual([]);
   });
 
-  it('lets write imply read, and * everything', async () => {
+  it('write scopes include read, and * includes everything', async () => {
     for (const scopes of [['project:write'], ['project:read'], ['*']]) {
       const answer = await app.inject({ url: '/api/projects/@current/', headers: bearer(await app.key(scopes)) });
       expect([scopes, answer.statusCode]).toEqual([scopes, 200]);
     }
   });
 
-  it('resolves @current to the first project that the key may see', async () => {
+  it('resolves @current to the first project that the key can access', async () => {
     const limited = await app.key(['*'], { projectIds: [app.otherProject.id] });
     const own = await app.inject({ url: '/api/projects/@current', headers: bearer(await app.key()) });
     const other = await app.inject({ url: '/api/projects/@current', headers: bearer(limited) });
     expect([own.json().id, other.json().id]).toEqual([app.project.id, app.otherProject.id]);
   });
 
-  it('takes the key from body and query too, and hides it from the handler', async () => {
+  it('accepts the key in body and query too, and hides it from the handler', async () => {
     const key = await app.key();
     const inBody = await app.inject({ method: 'POST', url: '/api/echo', payload: { personal_api_key: key, a: 1 } });
     expect(inBody.json()).toEqual({ body: { a: 1 }, query: {}, kind: 'key' });
@@ -74,7 +74,7 @@ describe('access', () => {
     expect(inForm.json()).toEqual({ body: { c: '3' }, query: {}, kind: 'key' });
   });
 
-  it('goes by the first key found and names its place', async () => {
+  it('uses the first key found and names its place', async () => {
     const good = await app.key();
     const spaced = await app.inject({ url: '/api/users/@me/', headers: { authorization: `Bearer    ${good}  ` } });
     expect(spaced.statusCode).toBe(200);
@@ -108,7 +108,7 @@ describe('access', () => {
     expect(await ask(fresh)).toEqual([200, undefined]);
   });
 
-  it('lets an address try twenty wrong keys a minute', async () => {
+  it('allows twenty wrong keys per address and minute', async () => {
     const { db, clock } = app;
     const auth = createAuth({ db, clock, log: createLog('silent') });
     const codeOf = async (key: string): Promise<unknown> =>
@@ -133,7 +133,7 @@ describe('access', () => {
 });
 
 describe('the key cache', () => {
-  it('costs a busy key no query, and sees a change by another process within 5 s', async () => {
+  it('saves the queries of a busy key, and notices a change by another process within 5 s', async () => {
     const key = await app.key();
     const call = () => app.inject({ url: `/api/personal_api_keys/@current`, headers: bearer(key) });
     expect((await call()).statusCode).toBe(200);
@@ -143,7 +143,7 @@ describe('the key cache', () => {
     expect((await call()).json().code).toBe('authentication_failed');
   });
 
-  it('stops a rolled or deleted key at once, and a rotated project shows its new key at once', async () => {
+  it('ends a rolled or deleted key immediately, and a rotated project shows its new key immediately', async () => {
     const admin = await app.key();
     const key = await app.key(['*']);
     const { id } = (await app.inject({ url: '/api/personal_api_keys/@current', headers: bearer(key) })).json();
@@ -159,14 +159,14 @@ describe('the key cache', () => {
     expect((await app.inject({ url: '/api/users/@me', headers: next })).statusCode).toBe(401);
   });
 
-  it('ends a key at its expiry although it is cached', async () => {
+  it('ends a cached key when it expires', async () => {
     const key = await app.key(['*'], { expiresAt: new Date(app.clock.now() + 2_000).toISOString() });
     expect((await app.inject({ url: '/api/users/@me', headers: bearer(key) })).statusCode).toBe(200);
     app.clock.advance(2_000);
     expect((await app.inject({ url: '/api/users/@me', headers: bearer(key) })).statusCode).toBe(401);
   });
 
-  it('writes last_used_at once an hour per key, in the background', async () => {
+  it('writes last_used_at once per hour and key, in the background', async () => {
     const key = await app.key();
     for (let call = 0; call < 5; call += 1) await app.inject({ url: '/api/users/@me', headers: bearer(key) });
     expect(await storedUse()).toEqual([null]);
@@ -184,7 +184,7 @@ describe('the key cache', () => {
 });
 
 describe('console sessions', () => {
-  it('may do everything in their organisation, and nothing outside', async () => {
+  it('can do everything in their organisation, and nothing outside', async () => {
     const cookie = await app.session();
     expect((await app.inject({ url: '/api/projects/', headers: { cookie } })).json().count).toBe(2);
     const foreign = await app.inject({ url: `/api/projects/${app.foreignProject.id}/`, headers: { cookie } });
@@ -201,7 +201,7 @@ describe('console sessions', () => {
     ['a sibling site', { 'sec-fetch-site': 'same-site' }, 403],
     ['its own origin', { origin: 'http://localhost:80' }, 200],
     ['its own pages', { 'sec-fetch-site': 'same-origin' }, 200],
-  ])('takes changes only from its own pages: %s', async (_name, headers, status) => {
+  ])('accepts changes only from its own pages: %s', async (_name, headers, status) => {
     const answer = await app.inject({
       method: 'PATCH',
       url: `/api/projects/${app.project.id}/`,

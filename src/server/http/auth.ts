@@ -191,7 +191,7 @@ export function createTtlCache<Value>(options: {
 const keysNotedMs = hourMs;
 const sessionsNotedMs = 5 * minuteMs;
 
-/** When keys and sessions were used, written now and then. */
+/** Records when keys and sessions were used, in the background. */
 interface PrincipalUsage {
   /** @param lastUsedAt as stored; null: never */
   used(principal: Principal, lastUsedAt: string | null): void;
@@ -237,7 +237,7 @@ interface KeyUsage {
   /** @param lastUsedAt as stored; null: never */
   used(keyId: string, lastUsedAt: string | null): void;
   flush(): Promise<void>;
-  /** Writes what is left and stops the timer. */
+  /** Writes what is still buffered and stops the timer. */
   close(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ const errorOf = (text: string): string => {
 };
 
 describe('parseJsonOrForm', () => {
-  it('gives every JSON value as JSON.parse does, without __proto__ keys', () => {
+  it('parses JSON as JSON.parse does, without __proto__ keys', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 10 }), (value) => {
         const text = JSON.stringify(value);
@@ -24,7 +24,7 @@ describe('parseJsonOrForm', () => {
     );
   });
 
-  it('reads a form back that URLSearchParams wrote, whatever is in it', () => {
+  it('reads every form that URLSearchParams writes', () => {
     const name = fc.string({ minLength: 1 }).filter((text) => text !== '__proto__');
     fc.assert(
       fc.property(fc.dictionary(name, fc.string({ unit: 'grapheme' })), (fields) => {
@@ -35,7 +35,7 @@ describe('parseJsonOrForm', () => {
     );
   });
 
-  it('throws nothing but parse_error, and never with a piece of the body', () => {
+  it('only throws parse_error, never with a part of the body', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (noise) => {
         expect(errorOf(`{"secret":"hunter2",${noise}`)).not.toMatch(/hunter2|not an ApiError/);

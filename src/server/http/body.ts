@@ -7,7 +7,7 @@ import { parseExactValues } from '../../base/exact-json.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import type { ValueSource } from './coerce.ts';
 
-/** A body read as what its content type claims, before validation. */
+/** A body parsed by its content type, before validation. */
 export interface ParsedBody {
   value: unknown;
   readonly source: ValueSource;
@@ -21,7 +21,7 @@ const fieldsMax = 1000;
 const depthMax = 64;
 const noFiles: ReadonlyMap<string, UploadedFile> = new Map();
 
-/** Teaches this Fastify scope JSON, form and multipart bodies, and files for routes that take them; anything else is 415. */
+/** Registers parsers of JSON, form and multipart bodies, and of files for routes that accept them; anything else is 415. */
 export function registerBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -63,7 +63,7 @@ function textOf(body: string | Buffer): string {
 }
 
 /**
- * JSON; and, because published examples send it so, a form under a JSON content type. An empty body is an empty object.
+ * Parses JSON, and a form under a JSON content type, as in published examples. An empty body is an empty object.
  * @throws ApiError parse_error
  */
 export function parseJsonOrForm(text: string, parse: (text: string) => unknown = JSON.parse): ParsedBody {
@@ -79,7 +79,7 @@ export function parseJsonOrForm(text: string, parse: (text: string) => unknown =
   return { value, source: 'json', files: noFiles };
 }
 
-/** The engine quotes the body in its message; a body may hold secrets and belongs in no answer or log. */
+/** Removes the quote of the body from the engine's message: a body may contain secrets, which must not be in responses or logs. */
 function withoutSnippet(error: unknown): string {
   const message = error instanceof Error ? error.message : '';
   return (
@@ -126,7 +126,7 @@ function toRecord(fields: Map<string, unknown>): Record<string, unknown> {
 }
 
 /**
- * The one file of a request whose route takes an upload; nothing of it is kept in memory.
+ * Returns the single file of a request whose route accepts an upload; none of it is kept in memory.
  * @throws ApiError required, parse_error
  */
 export async function openUpload(request: FastifyRequest): Promise<UploadStream> {
@@ -152,7 +152,7 @@ async function* contentOf(part: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-/** Reads a multipart body whole: fields as text, files into memory. */
+/** Reads a complete multipart body: fields as text, files into memory. */
 export async function readMultipart(request: FastifyRequest): Promise<ParsedBody> {
   const fields = new Map<string, unknown>();
   const files = new Map<string, UploadedFile>();
@@ -168,7 +168,7 @@ export async function readMultipart(request: FastifyRequest): Promise<ParsedBody
   return { value: toRecord(fields), source: 'text', files };
 }
 
-/** The parser's own errors have no codes; those of the plugin around it have, and toApiError knows them. */
+/** Converts errors of the parser, which have no codes; toApiError handles those of the plugin around it, which have. */
 function multipartError(cause: unknown): unknown {
   const isKnown = cause instanceof Error && 'code' in cause && String(cause.code).startsWith('FST_');
   if (cause instanceof ApiError || isKnown) return cause;

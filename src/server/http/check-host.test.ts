@@ -31,7 +31,7 @@ const ownHosts = ['localhost', 'LocalHost:8000', 'millrace.localhost', '127.0.0.
 const foreignHosts = ['rebound.example:8000', '127.0.0.1.example', 'localhost.example', '203.0.113.7', 'a b'];
 
 describe('the host of a request', () => {
-  it('is loopback by default: API, pages and docs refuse any other, capture and probes take it', async () => {
+  it('is loopback by default: API, pages and docs refuse any other, capture and probes accept it', async () => {
     await using app = await start();
     for (const url of ['/', '/api/things', '/api/docs', '/login?token=x']) {
       for (const host of ownHosts) expect([url, host, await statusOf(app, url, host)]).toEqual([url, host, 200]);
@@ -42,7 +42,7 @@ describe('the host of a request', () => {
     }
   });
 
-  it('may be the one of the site URL, the listening address, and those of the setting', async () => {
+  it('can be that of the site URL, the listening address, and those of the setting', async () => {
     await using app = await start({
       host: '192.0.2.4',
       siteUrl: 'https://events.example.com/',
@@ -59,7 +59,7 @@ describe('the host of a request', () => {
     expect(await statusOf(everywhere, '/api/things', 'rebound.example')).toBe(421);
   });
 
-  it('is checked as the proxy names it and as the proxy was asked', async () => {
+  it('is checked as sent by the proxy and as forwarded from the client', async () => {
     await using app = await start({ trustProxy: true, siteUrl: 'https://events.example.com' });
     const ask = async (host: string, forwarded: string): Promise<number> =>
       (await app.inject({ url: '/', headers: { host, 'x-forwarded-host': forwarded } })).statusCode;
@@ -68,7 +68,7 @@ describe('the host of a request', () => {
     expect(await ask('rebound.example', 'events.example.com')).toBe(421);
   });
 
-  it('says what to set, and is never printed on a page', async () => {
+  it('is refused with the setting to change, and never printed on a page', async () => {
     await using app = await start();
     const answer = await app.inject({ url: '/', headers: { host: 'rebound.example', cookie: await app.session() } });
     expect(answer.json()).toMatchObject({
@@ -78,7 +78,7 @@ describe('the host of a request', () => {
     expect(answer.headers['content-type']).toContain('application/json');
   });
 
-  it('has to be named', async () => {
+  it('is required', async () => {
     await using app = await start();
     await app.app.listen({ host: '127.0.0.1', port: 0 });
     expect(await converse(app, 'GET / HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 421 /);
@@ -88,14 +88,14 @@ describe('the host of a request', () => {
     ['two Host headers', 'GET /batch HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n'],
     ['HTTP/0.9', 'GET /batch HTTP/0.9\r\n\r\n'],
     ['HTTP/0.9 without a version', 'GET /batch\r\n\r\n'],
-  ])('is one: %s is refused everywhere', async (_what, text) => {
+  ])('is exactly one: %s is refused everywhere', async (_what, text) => {
     await using app = await start();
     await app.app.listen({ host: '127.0.0.1', port: 0 });
     expect(await converse(app, text)).toMatch(/^HTTP\/1\.1 400 /);
   });
 });
 
-/** Sends `text`, and gives what comes back. */
+/** Sends `text` and returns the response. */
 async function converse(app: TestApp, text: string): Promise<string> {
   const { port } = app.app.server.address() as AddressInfo;
   return new Promise((resolve, reject) => {

@@ -13,12 +13,12 @@ const hostForm = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i;
 const everywhere = new Set(['0.0.0.0', '::', '']);
 
 /**
- * Throws ApiError when a request is for a host that is not this service: a page elsewhere can point its own name at this
- * address (DNS rebinding), and what it then reads and sends would be of one origin with us. Literal addresses cannot be
- * pointed anywhere: a service that listens on all addresses takes each of them.
+ * Throws ApiError when a request is for a host that is not this service: another site can point its name at this address (DNS
+ * rebinding), and would then share an origin with us. Literal addresses cannot be pointed elsewhere: a service that listens on all
+ * addresses accepts each of them.
  *
- * It is for API and pages, which act on a key or a cookie and print the host. Capture goes by the project key in the body
- * and answers under any name: events must not be lost because a proxy passes its own.
+ * Applies to API and pages, which act on a key or a cookie and print the host. Capture uses the project key in the body and answers
+ * under any name: events must not be lost because a proxy sends another host.
  */
 export function createHostCheck(
   settings: Pick<Settings, 'host' | 'siteUrl' | 'allowedHosts'>,
@@ -33,10 +33,10 @@ export function createHostCheck(
     name.endsWith('.localhost') ||
     (isIP(name) === 4 && name.startsWith('127.')) ||
     (everywhere.has(settings.host) && isIP(name.replaceAll(/[[\]]/g, '')) !== 0);
-  /** Those that were let in last: clients come again under the same name. */
+  /** Recently accepted hosts: clients use the same name again. */
   const letIn = new LRUCache<string, true>({ max: 100 });
   return (request) => {
-    // Behind a proxy that is trusted the second is the host as the client named it.
+    // Behind a trusted proxy, the second is the host that the client named.
     for (const host of hostsOf(request)) {
       if (letIn.has(host)) continue;
       const name = hostForm.exec(host)?.[1]?.toLowerCase();
@@ -58,7 +58,7 @@ function hostsOf({ headers, host }: HostOf): readonly string[] {
   return sent === host ? [sent] : [sent, host];
 }
 
-/** Two Host headers mean one server to a proxy and another to us; HTTP before 1.0 has none. */
+/** Returns false for two Host headers, which a proxy may read differently, and for HTTP before 1.0, which has none. */
 export function isHostClear({ rawHeaders, httpVersionMajor }: IncomingMessage): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../test/support/app.ts';
 import { apiRoute } from './api-route.ts';
 
-/** Answers when `release` is called, so that a test decides what is under way. */
+/** Creates a route that answers when `release` is called, so that a test decides what is in progress. */
 function gate() {
   const { promise, resolve } = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();
@@ -39,12 +39,12 @@ async function open({ app }: TestApp): Promise<{ socket: Socket; received: () =>
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 
-/** Said of what is waited for in vain. */
+/** Logged about requests that do not end. */
 const cutOff = 'stopping: aborting requests that did not end in time';
 const messages = ({ logged }: TestApp) => logged.map((line) => line['msg']);
 
 describe('closing the server', () => {
-  it('answers what is under way, says that the connection ends, and ends it', async () => {
+  it('answers current requests, announces the end of the connection, and ends it', async () => {
     const slow = gate();
     await using app = await startTestApp(() => [slow.route]);
     await app.app.listen({ host: '127.0.0.1', port: 0 });
@@ -73,7 +73,7 @@ describe('closing the server', () => {
     expect(silent.received()).toBe('');
   });
 
-  it('cuts off a request that never ends, and says so in the log', async () => {
+  it('aborts a request that never ends, and logs it', async () => {
     const slow = gate();
     await using app = await startTestApp(() => [slow.route]);
     await app.app.listen({ host: '127.0.0.1', port: 0 });

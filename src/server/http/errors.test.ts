@@ -8,8 +8,8 @@ const coded = (code: string, more: object = {}) => Object.assign(new Error('secr
 
 describe('toApiError', () => {
   it.each([
-    ['an event log that cannot promise', new LogUnavailableError('disk full'), 503],
-    ['an event store that is down', new StoreUnavailableError('no socket'), 503],
+    ['an unavailable event log', new LogUnavailableError('disk full'), 503],
+    ['an unavailable event store', new StoreUnavailableError('no socket'), 503],
     ['a locked SQLite file', coded('ERR_SQLITE_ERROR', { errcode: 5 }), 503],
     ['a full disk under SQLite', coded('ERR_SQLITE_ERROR', { errcode: 13 }), 503],
     ['an I/O error with its extended code', coded('ERR_SQLITE_ERROR', { errcode: 10 | (3 << 8) }), 503],
@@ -17,15 +17,15 @@ describe('toApiError', () => {
     ['a broken constraint', coded('ERR_SQLITE_ERROR', { errcode: 19 }), 500],
     ['PostgreSQL shutting down', coded('57P01'), 503],
     ['PostgreSQL out of connections', coded('53300'), 503],
-    ['PostgreSQL giving up a transaction in a deadlock', coded('40P01'), 503],
-    ['PostgreSQL giving up a transaction that another one overtook', coded('40001'), 503],
+    ['PostgreSQL aborting a transaction in a deadlock', coded('40P01'), 503],
+    ['PostgreSQL aborting a transaction in a serialization conflict', coded('40001'), 503],
     ['a PostgreSQL transaction that broke a constraint at its end', coded('40002'), 500],
     ['PostgreSQL without a listener', coded('ECONNREFUSED'), 503],
     ['a lost PostgreSQL connection', new Error('Connection terminated unexpectedly'), 503],
     ['a PostgreSQL constraint', coded('23505'), 500],
-    ['a text', 'thrown', 500],
+    ['a string', 'thrown', 500],
     ['undefined', undefined, 500],
-    ['a strange framework error', coded('FST_ERR_SEND_INSIDE_ONERR', { statusCode: 500 }), 500],
+    ['an unexpected framework error', coded('FST_ERR_SEND_INSIDE_ONERR', { statusCode: 500 }), 500],
     ['a body with a wrong length', coded('FST_ERR_CTP_INVALID_CONTENT_LENGTH', { statusCode: 400 }), 400],
     ['another framework refusal', coded('FST_ERR_NEW', { statusCode: 400 }), 400],
   ])('answers %s', (_name, error, status) => {
@@ -36,7 +36,7 @@ describe('toApiError', () => {
     expect(answer.cause).toBe(error);
   });
 
-  it('leaves an ApiError as it is', () => {
+  it('does not change an ApiError', () => {
     const error = new ApiError('conflict', 'Busy.');
     expect(toApiError(error)).toBe(error);
   });

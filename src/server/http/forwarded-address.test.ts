@@ -24,13 +24,13 @@ describe('the address behind trusted proxies', () => {
     expect(clientAddress(header)).toBe(expected);
   });
 
-  it('is never one that the client made up', () => {
+  it('is never one that the client forged', () => {
     for (const made of ['1.1.1.1', '10.0.0.9', 'unknown', '1.1.1.1, 2.2.2.2', '127.0.0.1']) {
       expect(clientAddress(`${made}, 89.160.20.129, 10.0.0.1`)).toBe('89.160.20.129');
     }
   });
 
-  it('stands alone in the header; a header without one is removed', () => {
+  it('is alone in the header; a header without one is removed', () => {
     const headers: Record<string, string> = { 'x-forwarded-for': '1.1.1.1, 89.160.20.129' };
     keepTrustedAddress({ headers });
     expect(headers).toEqual({ 'x-forwarded-for': '89.160.20.129' });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
-/** Proxies of one's own stand in networks like these: what they forward for each other is passed over. */
+/** Networks of trusted proxies, whose addresses are skipped. */
 const ownNetworks = new BlockList();
 for (const [address, bits] of [
   ['127.0.0.0', 8],
@@ -33,12 +33,12 @@ export function keepTrustedAddress({ headers }: Pick<IncomingMessage, 'headers'>
   else headers['x-forwarded-for'] = address;
 }
 
-/** Undefined: the proxy names no address. */
+/** Returns `undefined` if the proxy names no address. */
 export function clientAddress(forwardedFor: string): string | undefined {
   let client: string | undefined;
   for (const hop of forwardedFor.split(',').slice(-hopsMax).reverse()) {
     const address = plainAddress(hop);
-    // Beyond what cannot be read nothing is known.
+    // Nothing before an invalid entry is reliable.
     if (address === undefined) return client;
     client = address;
     if (!ownNetworks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) return client;

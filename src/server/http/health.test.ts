@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startTestApp } from '../../../test/support/app.ts';
 
 describe('health', () => {
-  it('is ready when every part is, and names the part that is not', async () => {
+  it('is ready when every component is, and names one that is not', async () => {
     const trouble = { detail: '' };
     await using app = await startTestApp(() => [], {
       health: {
@@ -36,7 +36,7 @@ describe('health', () => {
     expect((await app.inject({ url: '/_readiness' })).statusCode).toBe(503);
   });
 
-  it('stays ready without a part that requests do not need, and names it', async () => {
+  it('stays ready without a component that requests do not need, and names it', async () => {
     const detail = 'It is being started again.';
     await using app = await startTestApp(() => [], {
       health: {
@@ -51,7 +51,7 @@ describe('health', () => {
     ]);
   });
 
-  it('gives metrics by route pattern, never by path', async () => {
+  it('labels metrics by route pattern, never by path', async () => {
     await using app = await startTestApp(() => []);
     await app.inject({ url: '/livez' });
     await app.inject({ url: '/some/secret/path' });

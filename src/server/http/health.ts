@@ -5,22 +5,22 @@ export interface HealthResult {
   readonly ok: boolean;
   /** One sentence for an operator. */
   readonly detail?: string;
-  /** The service takes and answers requests without it: it is named, and the service stays ready. */
+  /** The service works without it: it is reported, and the service stays ready. */
   readonly optional?: true;
-  /** Figures behind the sentence, as they go over the wire. */
+  /** Figures behind the sentence, as sent to clients. */
   readonly waiting?: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
-/** Whether each part can do its work, by name. */
+/** Checks whether each component works, by name. */
 export type HealthChecks = Readonly<Record<string, () => Promise<HealthResult>>>;
 
-/** Below what probes and `millrace healthcheck` wait for the answer. */
+/** Shorter than probes and `millrace healthcheck` wait for the response. */
 const checkMs = 4_000;
 
-/** The names that probes of the original service ask for stand beside ours. */
+/** Our names and those of the original service, which existing probes use. */
 export const livePaths: readonly string[] = ['/livez', '/_health', '/_liveness'];
 export const readyPaths: readonly string[] = ['/readyz', '/_readiness'];
 
-/** GET /livez (the process answers), /readyz (its parts work; `?verbose` lists them), /metrics (Prometheus text). */
+/** Serves GET /livez (the process answers), /readyz (its components work; `?verbose` lists them) and /metrics (Prometheus text). */
 export function serveHealth(app: FastifyInstance, health: HealthChecks, metrics: MetricsRegistry): void {
   for (const url of livePaths) {
     app.get(url, async (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }));
@@ -42,7 +42,7 @@ export function serveHealth(app: FastifyInstance, health: HealthChecks, metrics:
   });
 }
 
-/** All of them side by side, each within a few seconds. */
+/** Runs all checks concurrently, each within a few seconds. */
 export async function runChecks(health: HealthChecks): Promise<Record<string, HealthResult>> {
   const entries = await Promise.all(
     Object.entries(health).map(async ([name, check]) => [name, await runCheck(check)] as const),
@@ -65,7 +65,7 @@ async function runCheck(check: () => Promise<HealthResult>): Promise<HealthResul
   }
 }
 
-/** Enough to know what to look for in the log. Messages stay out: anybody may ask, and they name addresses and users. */
+/** Returns enough to find the error in the log. Messages are excluded: anyone can send requests, and messages name addresses and users. */
 function causeOf(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && typeof cause.code === 'string') return cause.code;

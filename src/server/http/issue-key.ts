@@ -11,7 +11,7 @@ import {
 import { recordKey } from '../../stores/metadata/record-key.ts';
 
 /**
- * Makes a personal key and notes it in the activity log, unless the user has as many as there can be.
+ * Creates a personal key and records it in the activity log, unless the user has the maximum number of keys.
  * @throws ApiError on label, scopes, or the number of keys
  */
 export async function issueKey(db: Metadata, actor: Actor, input: NewPersonalApiKey, now: number): Promise<IssuedKey> {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../test/support/app.ts';
 import { sendRaw } from '../../../test/support/send-raw.ts';
 
-/** Sends `text` and gives what comes back until the server closes. */
+/** Sends `text` and returns everything received until the server closes the connection. */
 async function converse(app: TestApp, text: string): Promise<string> {
   const { port } = app.app.server.address() as AddressInfo;
   return new Promise((resolve, reject) => {
@@ -17,7 +17,7 @@ async function converse(app: TestApp, text: string): Promise<string> {
 }
 
 describe('limits of the server', () => {
-  it('gives up on a body that does not arrive', async () => {
+  it('refuses a body that does not arrive in time', async () => {
     await using app = await startTestApp(() => []);
     Object.assign(app.app.server, { headersTimeout: 400, requestTimeout: 500 });
     await app.app.listen({ host: '127.0.0.1', port: 0 });
@@ -40,7 +40,7 @@ describe('limits of the server', () => {
     });
   });
 
-  it('a body that is far too large is read to its end and thrown away, so that its sender sees the refusal', async () => {
+  it('a body that is far too large is read to its end and discarded, so that its sender sees the refusal', async () => {
     await using app = await startTestApp(() => []);
     await app.app.listen({ host: '127.0.0.1', port: 0 });
     const { port } = app.app.server.address() as AddressInfo;

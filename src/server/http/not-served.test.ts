@@ -9,7 +9,7 @@ it.each([
   ['GET', '/api/cohort', 'Read persons with GET'],
   ['GET', '/api/organizations/@current/batch_exports', 'exportEvents'],
   ['POST', '/i/v0/ai', 'to /batch/ or /i/v0/ai/batch'],
-  ['POST', '/i/v0/ai/otel', 'OpenTelemetry are not taken'],
+  ['POST', '/i/v0/ai/otel', 'OpenTelemetry are not accepted'],
   ['POST', '/i/v1/ai/events', 'to /batch/ or /i/v0/ai/batch'],
   ['POST', '/i/v1/logs/', 'it takes events, at /batch/'],
 ] as const)(

@@ -4,13 +4,13 @@ import type { Metrics } from '../telemetry/metrics.ts';
 export interface Answered {
   readonly requestId: string;
   readonly method: string;
-  /** The pattern, never the path: paths of strangers would make endless series, and may hold secrets. */
+  /** The pattern, never the path: paths of strangers would create endless series, and may contain secrets. */
   readonly route: string;
   readonly status: number;
   readonly ms: number;
 }
 
-/** Metrics by route, and the access log; without query strings, which may hold keys. */
+/** Counts metrics by route and writes the access log, without query strings, which may contain keys. */
 export function createNoteAnswer({ log, metrics }: { readonly log: Log; readonly metrics: Metrics }) {
   const logsAccess = log.isLevelEnabled('debug');
   return ({ requestId, method, route, status, ms }: Answered): void => {

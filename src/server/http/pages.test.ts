@@ -17,7 +17,7 @@ const exchange = (token: string, headers: Record<string, string> = form) =>
   app.inject({ method: 'POST', url: '/login', headers, payload: `token=${encodeURIComponent(token)}` });
 
 describe('the one-time link', () => {
-  it('signs in once, however often it was looked at before', async () => {
+  it('signs in once, however often it was opened before', async () => {
     const token = await link();
     for (let preview = 0; preview < 3; preview += 1) {
       const page = await app.inject({ url: `/login?token=${token}` });
@@ -34,13 +34,13 @@ describe('the one-time link', () => {
     expect(second.body).toContain('does not work any more');
   });
 
-  it('lets one of two exchanges at once win', async () => {
+  it('only one of two concurrent exchanges succeeds', async () => {
     const token = await link();
     const answers = await Promise.all([exchange(token), exchange(token), exchange(token)]);
     expect(answers.map((answer) => answer.statusCode).toSorted()).toEqual([303, 403, 403]);
   });
 
-  it('ends after 30 minutes, and is refused from another site', async () => {
+  it('expires after 30 minutes, and is refused from another site', async () => {
     const token = await link();
     const other = await exchange(token, { ...form, origin: 'https://evil.example' });
     expect(other.statusCode).toBe(403);
@@ -62,7 +62,7 @@ describe('the one-time link', () => {
 describe('signing in with a personal key', () => {
   const signIn = (key: string) => app.inject({ method: 'POST', url: '/login', headers: form, payload: `key=${key}` });
 
-  it('takes a key that may do everything, for at most 12 hours', async () => {
+  it('accepts a key with full access, for at most 12 hours', async () => {
     const answer = await signIn(await app.key());
     expect([answer.statusCode, String(answer.headers['set-cookie'])]).toEqual([
       303,
@@ -73,7 +73,7 @@ describe('signing in with a personal key', () => {
   it.each([
     ['rolled', 'POST', '/roll'],
     ['deleted', 'DELETE', ''],
-  ] as const)('ends when the key is %s, at once', async (_name, method, path) => {
+  ] as const)('ends immediately when the key is %s', async (_name, method, path) => {
     const key = await app.key();
     const signedIn = { cookie: String((await signIn(key)).headers['set-cookie']).split(';')[0] ?? '' };
     const byLink = { cookie: await app.session() };
@@ -97,7 +97,7 @@ describe('signing in with a personal key', () => {
     expect(await home()).not.toContain('phc_');
   });
 
-  it('takes no key that may do less, or not for ever', async () => {
+  it('refuses a key with less access, or with an expiry', async () => {
     for (const key of [
       'phx_unknown',
       await app.key(['plugin:write']),
@@ -113,14 +113,14 @@ describe('signing in with a personal key', () => {
 });
 
 describe('the start page', () => {
-  it('shows a stranger no project, only how to get in', async () => {
+  it('shows a stranger no project, only how to sign in', async () => {
     const page = await app.inject({ url: '/' });
     expect(page.statusCode).toBe(200);
     expect(page.body).toContain('millrace login');
     expect(page.body).not.toContain('phc_');
   });
 
-  it('shows projects with an example that works, escaped, with nothing from elsewhere', async () => {
+  it('shows projects with a working example, escaped, without content from other servers', async () => {
     await updateProject(app.db, app.project.id, { name: '<script>alert(1)</script>' }, app.clock.now());
     const headers = { cookie: await app.session(), host: 'localhost:8000' };
     const page = await app.inject({ url: '/', headers });
@@ -133,7 +133,7 @@ describe('the start page', () => {
     expect(page.headers['cache-control']).toBe('no-store');
   });
 
-  it('makes a personal key and shows it once', async () => {
+  it('creates a personal key and shows it once', async () => {
     const headers = { ...form, cookie: await app.session() };
     const made = await app.inject({ method: 'POST', url: '/keys', headers, payload: 'label=Laptop&access=all' });
     expect(made.statusCode).toBe(201);
@@ -150,7 +150,7 @@ describe('the start page', () => {
     expect(forged.statusCode).toBe(403);
   });
 
-  it('signs out at once', async () => {
+  it('signs out immediately', async () => {
     const headers = { ...form, cookie: await app.session() };
     expect((await app.inject({ url: '/', headers })).body).toContain('phc_');
     const out = await app.inject({ method: 'POST', url: '/logout', headers, payload: '' });
@@ -160,7 +160,7 @@ describe('the start page', () => {
 });
 
 describe.skipIf(!chromiumPath)('in a browser', () => {
-  it('signs in by link, makes a key and signs out, with nothing blocked', async () => {
+  it('signs in by link, creates a key and signs out, with nothing blocked', async () => {
     const url = await app.app.listen({ host: '127.0.0.1', port: 0 });
     const browser = await launchBrowser();
     try {

@@ -17,7 +17,7 @@ import { requestOrigin } from './request-origin.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { createHash } from 'node:crypto';
 
-/** Their forms have one or two short fields, and anybody may send them. */
+/** The forms have one or two short fields, and anyone can send them. */
 const small = { bodyLimit: 16 * 1024 };
 
 const keySessionMs = 12 * 3_600_000;
@@ -28,11 +28,11 @@ interface PageDeps {
   readonly clock: Clock;
   readonly auth: Auth;
   readonly siteUrl: string;
-  /** Without it, the start page is what there is to see. */
+  /** Without it, the start page is shown. */
   readonly hasConsole: boolean;
 }
 
-/** The few pages that a person needs before the console: sign in by one-time link, see the projects, make a key. */
+/** Serves the pages that a user needs before the console: sign in by one-time link, see the projects, create a key. */
 export function servePages(app: FastifyInstance, deps: PageDeps): void {
   const { db, clock, auth, siteUrl, hasConsole } = deps;
   app.get('/', async (request, reply) => {
@@ -43,7 +43,7 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
     return sendPage(reply, 200, 'Millrace', startPage(projects, requestOrigin(request, siteUrl)));
   });
   app.get('/login', async (request, reply) => {
-    // Opening the link spends nothing: previews of chat programs and browsers open links too.
+    // Opening the link does not use it: previews of chat programs and browsers open links too.
     const token = fieldOf(request.query, 'token');
     if (token === '') return sendPage(reply, 400, 'Sign in', loginFailed());
     return sendPage(reply, 200, 'Sign in', loginButton(token));
@@ -91,13 +91,13 @@ async function linkOwner({ db, clock }: PageDeps, token: string): Promise<Sessio
   return userId === undefined ? undefined : { userId };
 }
 
-/** A session may do all that its user may, so only a key that may as well, for ever, can start one; it ends with the key. */
+/** A session has all rights of its user, so only a key with the same rights and no expiry can start one; it ends with the key. */
 async function keyOwner({ auth, db }: PageDeps, key: string, address: string): Promise<SessionOwner | undefined> {
   try {
     const principal = await auth.identify({ kind: 'key', key, place: 'body' }, address);
     if (principal.kind !== 'key' || !principal.scopes.includes('*') || principal.projectIds !== null) return undefined;
     const stored = await getPersonalApiKey(db, principal.userId, principal.keyId);
-    // A session may make keys without an end: a key with one must not be a way to them.
+    // A session can create keys without an expiry: a key with one must not lead to them.
     if (stored === undefined || stored.expiresAt !== null) return undefined;
     return { userId: principal.userId, lifetimeMs: keySessionMs, keyHash: keyHash(key) };
   } catch (error) {
@@ -158,7 +158,7 @@ function fieldOf(container: unknown, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The first that matches: other browsers name these too, so that pages take them for one. */
+/** The first match counts: many browsers also name others, for compatibility. */
 const browsers: readonly (readonly [name: string, form: RegExp])[] = [
   ['Edge', /\bEdgA?\//],
   ['Opera', /\bOPR\//],
@@ -176,7 +176,7 @@ const systems: readonly (readonly [name: string, form: RegExp])[] = [
   ['Linux', /\bLinux\b/],
 ];
 
-/** `Firefox on Linux`, for people who look through their sessions; empty when the header says nothing. */
+/** Returns `Firefox on Linux`, for the list of sessions; empty if the header is missing. */
 export function browserName(userAgent: string | undefined): string {
   if (userAgent === undefined || userAgent === '') return '';
   const browser = firstMatch(browsers, userAgent) ?? 'Unknown browser';
@@ -188,7 +188,7 @@ function firstMatch(table: readonly (readonly [name: string, form: RegExp])[], t
   return table.find(([, form]) => form.test(text))?.[0];
 }
 
-/** Styles of the start pages; small enough to travel inside each page. */
+/** Styles of the start pages, small enough to be part of each page. */
 const pageStyle = `
 :root {
   color-scheme: light dark;
@@ -229,7 +229,7 @@ a { color: var(--accent); }
 
 const styleHash = createHash('sha256').update(pageStyle).digest('base64');
 
-/** A whole page; everything it needs is in it. */
+/** Returns a complete page that needs no other files. */
 function page(title: string, content: Html): string {
   const head = html`<meta charset="utf-8" /><meta name="viewport" content="width=device-width,initial-scale=1" />
     <link rel="icon" href="data:," /><title>${title}</title>`;
@@ -248,7 +248,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** For every page: nothing from elsewhere, no script, no framing, no caching. */
+/** Headers of every page: nothing from other servers, no scripts, no framing, no caching. */
 const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': policy,
@@ -259,7 +259,7 @@ const pageHeaders = {
   'referrer-policy': 'same-origin',
 } as const;
 
-/** Start page without a session. */
+/** Returns the start page without a session. */
 function welcomePage(): Html {
   return html`<h1>Millrace</h1>
     <p class="soft">This event pipeline is running.</p>
@@ -275,7 +275,7 @@ function welcomePage(): Html {
     <p><a href="/api/docs">API reference</a></p>`;
 }
 
-/** The way in without a link. */
+/** Returns the form for signing in without a link. */
 function keyForm(): Html {
   return html`<p>
       A personal API key with scope <code>*</code> signs its user in as well, for 12 hours. To make one there:
@@ -288,7 +288,7 @@ function keyForm(): Html {
     </form>`;
 }
 
-/** Start page with a session: projects with their keys, a first event, a form for a personal key. */
+/** Returns the start page with a session: projects with their keys, a first event, a form for a personal key. */
 function startPage(projects: readonly ProjectRef[], origin: string): Html {
   return html`<h1>Millrace</h1>
     <p class="soft">Your projects and what you need to use them.</p>
@@ -331,7 +331,7 @@ function projectCard(project: ProjectRef, origin: string): Html {
   </section>`;
 }
 
-/** The one time that a key is shown. */
+/** Returns the only page that ever shows the key. */
 function newKeyPage(value: string, origin: string): Html {
   return html`<h1>Your new key</h1>
     <section class="notice">
@@ -343,7 +343,7 @@ function newKeyPage(value: string, origin: string): Html {
     <p><a href="/">Back</a></p>`;
 }
 
-/** Behind a one-time link: only the button spends it. */
+/** Returns the page of a one-time link: only the button uses it. */
 function loginButton(token: string): Html {
   return html`<h1>Sign in to Millrace</h1>
     <section>

@@ -19,7 +19,7 @@ describe('parseRateLimit', () => {
   });
 
   it.each(['', '480', '480/', '0/min', '-1/min', '1.5/min', '480/week', '480/min,', 'OFF'])(
-    'refuses %j and says what is expected',
+    'refuses %j with what is expected',
     (text) => {
       expect(() => parseRateLimit(text)).toThrow(`MILLRACE_API_RATE_LIMIT: expected "off" or limits such as`);
     },
@@ -27,7 +27,7 @@ describe('parseRateLimit', () => {
 });
 
 describe('createRateLimiter', () => {
-  it('holds every window, and reports the one that matters', () => {
+  it('enforces every window, and reports the tightest one', () => {
     const clock = clockAt(0);
     const limiter = createRateLimiter(parseRateLimit('2/min,3/h'), clock);
     expect(limiter.take('a')).toEqual({ allowed: true, limit: 2, remaining: 1, resetSeconds: 60 });
@@ -54,7 +54,7 @@ describe('createRateLimiter', () => {
 });
 
 describe('the API', () => {
-  it('answers 429 with the headers a client needs, per key, and never to sessions', async () => {
+  it('answers 429 with the headers that a client needs, per key, and never to sessions', async () => {
     await using app = await startTestApp(
       () => [
         {

@@ -21,8 +21,8 @@ export interface RateDecision {
 export interface RateLimiter {
   /** Counts one request of this caller, unless it is over a limit. */
   take(caller: string): RateDecision;
-  /** What `take` would decide; counts nothing. */
-  look(caller: string): RateDecision;
+  /** Returns what `take` would decide, without counting. */
+  peek(caller: string): RateDecision;
 }
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -36,7 +36,7 @@ const unitMs: Readonly<Record<string, number>> = {
 const windowForm = /^(\d{1,9})\/(s|sec|m|min|h|d)$/;
 
 /**
- * Reads `480/min,4800/h`; `off` gives no windows.
+ * Parses `480/min,4800/h`; `off` means no windows.
  * @throws ConfigError on anything else
  */
 export function parseRateLimit(text: string): readonly RateWindow[] {
@@ -57,14 +57,14 @@ interface Count {
   startedAt: number;
   used: number;
   /** Part that is not yet shared with other processes. */
-  untold: number;
+  unpublished: number;
 }
 
-/** A limiter whose counts several processes put together. */
+/** A limiter whose counts several processes merge. */
 export interface SharedRateLimiter extends RateLimiter {
-  /** What was counted since the last time, of every caller that came. */
-  untold(): readonly { readonly caller: string; readonly windowMs: number; readonly more: number }[];
-  /** What all processes have counted in the window that runs now. */
+  /** Takes what was counted since the last time, for every caller. */
+  unpublished(): readonly { readonly caller: string; readonly windowMs: number; readonly more: number }[];
+  /** Sets what all processes have counted in the current window. */
   learn(total: {
     readonly caller: string;
     readonly windowMs: number;
@@ -84,7 +84,7 @@ export function createRateLimiter(
   const decide = (caller: string, takes: boolean): RateDecision => {
     const now = clock.now();
     const known = callers.get(caller);
-    const counts = known ?? windows.map(() => ({ startedAt: now, used: 0, untold: 0 }));
+    const counts = known ?? windows.map(() => ({ startedAt: now, used: 0, unpublished: 0 }));
     if (takes && known === undefined) callers.set(caller, counts);
     if (came.size < callersMax) came.add(caller);
     let allowed = true;
@@ -94,47 +94,47 @@ export function createRateLimiter(
       if (now - count.startedAt >= window.ms || now < count.startedAt) {
         count.startedAt = now;
         count.used = 0;
-        count.untold = 0;
+        count.unpublished = 0;
       }
       if (count.used >= window.limit) allowed = false;
     });
     if (allowed && takes) {
       for (const count of counts) {
         count.used += 1;
-        count.untold += 1;
+        count.unpublished += 1;
       }
     }
     return tightest(windows, counts, now, allowed);
   };
   return {
     take: (caller) => decide(caller, true),
-    look: (caller) => decide(caller, false),
-    untold: () => {
-      const told = [...came].flatMap((caller) => {
+    peek: (caller) => decide(caller, false),
+    unpublished: () => {
+      const unpublished = [...came].flatMap((caller) => {
         const counts = callers.peek(caller) ?? [];
         return windows.map(({ ms }, index) => {
           const count = counts[index];
-          const more = count?.untold ?? 0;
-          if (count !== undefined) count.untold = 0;
+          const more = count?.unpublished ?? 0;
+          if (count !== undefined) count.unpublished = 0;
           return { caller, windowMs: ms, more };
         });
       });
       came.clear();
-      return told;
+      return unpublished;
     },
     learn: ({ caller, windowMs, used, startedMsAgo }) => {
       const now = clock.now();
-      const counts = callers.get(caller) ?? windows.map(() => ({ startedAt: now, used: 0, untold: 0 }));
+      const counts = callers.get(caller) ?? windows.map(() => ({ startedAt: now, used: 0, unpublished: 0 }));
       callers.set(caller, counts);
       const count = counts[windows.findIndex(({ ms }) => ms === windowMs)];
       if (count === undefined) return;
-      count.used = used + count.untold;
+      count.used = used + count.unpublished;
       count.startedAt = now - startedMsAgo;
     },
   };
 }
 
-/** The window to report: when refused, the one that frees last; else the one with the fewest requests left. */
+/** Returns the window to report: if refused, the last one to restart, otherwise the one with the fewest requests left. */
 function tightest(
   windows: readonly RateWindow[],
   counts: readonly Count[],

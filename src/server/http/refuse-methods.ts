@@ -4,13 +4,13 @@ import { ApiError } from '../../wire/contract/errors.ts';
 /** Every method that the server can route. */
 const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'] as const;
 
-/** 405 with Allow for every method of this path but the known ones. */
+/** Answers 405 with Allow to all methods of the path except the known ones. */
 export function refuseOtherMethods(app: FastifyInstance, url: string, known: ReadonlySet<string>): void {
   const allow = methods.filter((method) => known.has(method)).join(', ');
   app.route({
     method: methods.filter((method) => !known.has(method)),
     url,
-    // Before the body is read: it does not matter any more.
+    // Before the body is read, which is not needed.
     onRequest: async (request) => {
       throw new ApiError('method_not_allowed', `Method "${request.method}" not allowed.`, { headers: { allow } });
     },

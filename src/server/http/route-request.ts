@@ -1,18 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What checks and handlers of a route need of a request. Fastify's has all of it; direct-reads.ts makes one of Node's. */
+/** The parts of a request that checks and handlers of a route need. Fastify's requests have them; direct-reads.ts creates one from Node's. */
 export interface RouteRequest {
   readonly id: string;
   readonly method: string;
   /** Path and query. */
   readonly url: string;
-  /** Of the sender. */
+  /** Address of the sender. */
   readonly ip: string;
-  /** As the client named it; behind a trusted proxy as the proxy says. So is the protocol. */
+  /** As named by the client, or by a trusted proxy; the same applies to the protocol. */
   readonly host: string;
   readonly protocol: string;
   readonly headers: IncomingHttpHeaders;
-  /** Values by name. A key in the query is taken out. */
+  /** Values by name. A key in the query is removed. */
   readonly params: unknown;
   readonly query: unknown;
 }

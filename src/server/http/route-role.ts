@@ -2,12 +2,12 @@ import { ApiError } from '../../wire/contract/errors.ts';
 import { hasRole, type Role } from '../../wire/contract/roles.ts';
 import type { ApiRoute, Principal } from './api-route.ts';
 
-/** Scopes of what belongs to the organisation as a whole. */
+/** Scopes of the organisation as a whole. */
 const adminScopes: ReadonlySet<string> = new Set(['organization:write', 'user:write']);
 
 /**
- * The lowest role that may use a route, as `role` declares it; else reading takes a viewer, changing what belongs to the
- * organisation an admin, and everything else an editor.
+ * Returns the lowest role that may use a route: its `role` if declared; otherwise a viewer for reads, an admin for changes of the
+ * organisation, and an editor for everything else.
  */
 export function roleOf({ role, scope, method }: Pick<ApiRoute, 'role' | 'scope' | 'method'>): Role {
   if (role !== undefined) return role;

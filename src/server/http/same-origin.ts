@@ -6,8 +6,8 @@ type OriginOf = Pick<RouteRequest, 'method' | 'headers' | 'protocol'>;
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * A browser sends the session cookie by itself, so a change must come from our own pages. `Sec-Fetch-Site` says so where
- * the browser sends it, `Origin` elsewhere; a request with neither is refused.
+ * Checks that a change comes from our own pages, since browsers send the session cookie automatically. Uses `Sec-Fetch-Site` where
+ * the browser sends it, otherwise `Origin`; a request with neither is refused.
  * @throws ApiError permission_denied
  */
 export function checkSameOrigin(request: OriginOf, siteUrl: string): void {

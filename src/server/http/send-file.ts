@@ -4,17 +4,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export interface ServedFile {
   /** Content-Type. */
   readonly type: string;
-  /** What it can be sent in beside its own bytes, the smallest first. */
+  /** Encodings in which it exists, the smallest first. */
   readonly encodings: readonly Encoding[];
-  /** Its bytes in the encoding; undefined: as they are. */
+  /** Reads its bytes in the encoding; `undefined` means unencoded. */
   read(encoding: Encoding | undefined): Promise<Buffer>;
 }
 
 export type Encoding = 'br' | 'gzip';
 
 /**
- * Answers with the file in the smallest encoding that the client takes, or with 304 when it has it.
- * @param headers of the answer; Cache-Control among them, and Vary where more than the encoding changes it
+ * Sends the file in the smallest encoding that the client accepts, or 304 if the client has it.
+ * @param headers of the response, including Cache-Control, and Vary if more than the encoding varies it
  */
 export async function sendFile(
   request: FastifyRequest,
@@ -31,7 +31,7 @@ export async function sendFile(
   return reply.type(file.type).send(bytes);
 }
 
-/** The first of what lies there that the client takes; undefined: as it is. */
+/** Returns the first existing encoding that the client accepts; `undefined` means unencoded. */
 export function chooseEncoding(
   there: readonly Encoding[],
   header: string | readonly string[] = '',
@@ -46,7 +46,7 @@ export function chooseEncoding(
   return there.find((encoding) => taken.has(encoding));
 }
 
-/** Whether If-None-Match names the tag. Proxies make tags weak. */
+/** Returns whether If-None-Match contains the tag. Proxies make tags weak. */
 function names(header: string | undefined, etag: string): boolean {
   return header?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*') ?? false;
 }

@@ -8,7 +8,7 @@ import { refuseOtherMethods } from './refuse-methods.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What checkAccess found; null until then and on public routes. */
+    /** Result of checkAccess; null before it and on public routes. */
     access: Access | null;
   }
   interface FastifyContextConfig {
@@ -20,7 +20,7 @@ declare module 'fastify' {
 const projectsPrefix = '/api/projects/:project_id';
 const environmentsPrefix = '/api/environments/:project_id';
 
-/** Serves the table of API routes: every path with and without trailing slash, project paths under both names. */
+/** Serves the API routes: every path with and without a trailing slash, project paths under both names. */
 export function serveRoutes(app: FastifyInstance, routes: readonly ApiRoute[], deps: AccessDeps): AnsweredRoute[] {
   app.decorateRequest('access', null);
   const methodsByPath = new Map<string, Set<string>>();
@@ -41,7 +41,7 @@ export function serveRoutes(app: FastifyInstance, routes: readonly ApiRoute[], d
   return answered;
 }
 
-/** Those under which a route is served, each with a trailing slash as well. */
+/** Returns the paths of a route; each is also served with a trailing slash. */
 export function pathsOf({ path }: Pick<ApiRoute, 'path'>): string[] {
   return path === projectsPrefix || path.startsWith(`${projectsPrefix}/`)
     ? [path, environmentsPrefix + path.slice(projectsPrefix.length)]
@@ -84,11 +84,11 @@ function serveRoute({ route, checkAccess, answer }: AnsweredRoute): ServedRoute 
   };
 }
 
-/** Aborted when the client closes its connection before the answer is written. */
+/** Returns a signal that is aborted when the client closes its connection before the response is written. */
 function goneOf({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
   const close = (): void => {
-    if (!raw.writableEnded) gone.abort(new ApiError('parse_error', 'The client went away before it was answered.'));
+    if (!raw.writableEnded) gone.abort(new ApiError('parse_error', 'The client disconnected before it was answered.'));
   };
   if (raw.destroyed) close();
   else raw.once('close', close);

@@ -125,7 +125,7 @@ describe('paths', () => {
     expect((await app.inject({ url: `/api/projects/${'9'.repeat(500)}/things` })).statusCode).toBe(404);
   });
 
-  it('gives the handler the URL as called and the query without a key in it', async () => {
+  it('passes the handler the URL as called and the query without a key', async () => {
     const answer = await app.inject({
       url: `/api/projects/@current/things/?a=1&personal_api_key=${key}&b=2`,
       headers: { host: 'events.example.com:8443' },
@@ -138,7 +138,7 @@ describe('paths', () => {
     expect(answer.body).not.toContain(key);
   });
 
-  it('sends text as it is under the content type that the handler names', async () => {
+  it('sends text unchanged with the content type of the handler', async () => {
     const answer = await app.inject({ url: '/api/text' });
     expect([answer.headers['content-type'], answer.body]).toEqual(['text/javascript', 'export {}']);
   });
@@ -157,13 +157,13 @@ describe('bodies', () => {
 
   it.each([
     ['JSON', '{"plugin":1,"order":0}', json, { plugin: 1, order: 0 }],
-    ['strings that plainly are the type', '{"plugin":"1","enabled":"true"}', json, { plugin: 1, enabled: true }],
+    ['strings that clearly represent the type', '{"plugin":"1","enabled":"true"}', json, { plugin: 1, enabled: true }],
     ['a form', 'plugin=1&order=0&name=a%20b', form, { plugin: 1, order: 0, name: 'a b' }],
     ['a form under a JSON type', 'plugin=1&order=-3&enabled=true', json, { plugin: 1, order: -3, enabled: true }],
     ['a charset', '{"plugin":1}', 'application/json; charset=utf-8', { plugin: 1 }],
     ['a byte order mark', '\ufeff{"plugin":1}', json, { plugin: 1 }],
     ['unknown fields', '{"plugin":1,"team_id":"x"}', json, { plugin: 1, team_id: 'x' }],
-    ['a null that may be', '{"plugin":1,"name":null}', json, { plugin: 1, name: null }],
+    ['an allowed null', '{"plugin":1,"name":null}', json, { plugin: 1, name: null }],
     ['a number that stays text in a form', 'plugin=1&name=5', form, { plugin: 1, name: '5' }],
     ['the last of a repeated field', 'plugin=1&plugin=2', form, { plugin: 2 }],
     ['repeated JSON keys: the last', '{"plugin":1,"plugin":3}', json, { plugin: 3 }],
@@ -194,7 +194,7 @@ describe('bodies', () => {
     expect([answer.statusCode, answer.json().code, answer.json().attr]).toEqual([status, code, attr]);
   });
 
-  it('lists every field at fault', async () => {
+  it('lists every invalid field', async () => {
     const answer = await post('{"order":"x","enabled":"maybe"}', json);
     expect(answer.json()).toEqual({
       type: 'validation_error',
@@ -209,7 +209,7 @@ describe('bodies', () => {
     });
   });
 
-  it('takes fields and files of a multipart body', async () => {
+  it('reads fields and files of a multipart body', async () => {
     const payload = [
       '--x\r\nContent-Disposition: form-data; name="plugin"\r\n\r\n7',
       '--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\nContent-Type: text/csv\r\n\r\na,b',
@@ -241,7 +241,7 @@ describe('bodies', () => {
 });
 
 describe('errors', () => {
-  it('tells nothing of a thrown error, and logs it with the request id', async () => {
+  it('reveals nothing about a thrown error, and logs it with the request id', async () => {
     const answer = await app.inject({ url: '/api/broken', headers: { 'x-request-id': 'req-broken' } });
     expect(answer.statusCode).toBe(500);
     expect(answer.json()).toEqual({
@@ -254,13 +254,13 @@ describe('errors', () => {
     expect(JSON.stringify(line)).toContain('connect to postgres');
   });
 
-  it('answers 503 with Retry-After when the store cannot be used', async () => {
+  it('answers 503 with Retry-After when the store is unavailable', async () => {
     const answer = await app.inject({ url: '/api/down' });
     expect([answer.statusCode, answer.json().code, answer.headers['retry-after']]).toEqual([503, 'unavailable', '5']);
     expect(answer.body).not.toContain('locked');
   });
 
-  it('puts X-Request-Id on every answer: the caller’s when it is sane, else a new one', async () => {
+  it('puts X-Request-Id on every answer: the caller’s if it is valid, otherwise a new one', async () => {
     for (const url of ['/livez', '/api/nothing', '/api/broken', '/', '/api/%zz', `/api/projects/@current/things`]) {
       const given = await app.inject({ url, headers: { 'x-request-id': 'abc 123' } });
       expect([url, given.headers['x-request-id']]).toEqual([url, 'abc 123']);
@@ -277,7 +277,7 @@ describe('errors', () => {
     expect(JSON.stringify(app.logged)).not.toContain('personal_api_key');
   });
 
-  it('answers bytes that are no HTTP with an error body', async () => {
+  it('answers bytes that are not HTTP with an error body', async () => {
     await app.app.listen({ host: '127.0.0.1', port: 0 });
     const address = app.app.server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;

@@ -29,7 +29,7 @@ import { serveRoutes } from './serve-routes.ts';
 
 export interface ServedApi {
   readonly routes: readonly ApiRoute[];
-  /** Of requests per personal key; undefined: no limit. */
+  /** Limits requests per personal key; `undefined` means no limit. */
   readonly rateLimiter?: RateLimiter | undefined;
   /** Adds plain pages (such as the API docs) beside the API. */
   readonly registerPages?: (app: FastifyInstance) => void;
@@ -43,12 +43,12 @@ export interface ServerDeps {
   readonly settings: Settings;
   /** Shared with the routes that change keys and projects. Closed with the server. */
   readonly auth: Auth;
-  /** Undefined: there is no API here, and no console. */
+  /** `undefined` means no API and no console. */
   readonly api?: ServedApi;
   readonly health: HealthChecks;
   /** Adds routes that read their own bodies; they get a scope without any body parser. */
   readonly registerCapture?: (app: FastifyInstance) => void;
-  /** Where the built console lies. Default: console/dist of this package. */
+  /** Directory of the built console. Default: console/dist of this package. */
   readonly consoleDir?: string;
 }
 
@@ -56,10 +56,10 @@ const consoleDir = fileURLToPath(new URL('../../../console/dist', import.meta.ur
 
 const headersTimeoutMs = 10_000;
 const keepAliveMs = 72_000;
-/** Beyond the time that capture grants a body, so that its own clear answer comes first. */
+/** Added to the time that capture allows for a body, so that its own, clearer response is sent first. */
 const requestTimeoutSlackMs = 5_000;
 
-/** Builds the HTTP server of all roles; it does not listen by itself. */
+/** Builds the HTTP server of all roles; it does not listen yet. */
 export function buildServer(deps: ServerDeps): FastifyInstance {
   const { log, settings, auth, api, registerCapture } = deps;
   const app = createFastify(settings, log);
@@ -91,7 +91,7 @@ function leaveBodiesUnread(app: FastifyInstance): void {
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
-/** The routes, the console and the pages: what answers under names that are known here only. */
+/** Serves the routes, the console and the pages, which only answer requests for known hosts. */
 function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter, registerPages }: ServedApi): void {
   const { db, clock, log, metrics, settings, auth } = deps;
   const siteUrl = siteUrlOf(settings);
@@ -138,7 +138,7 @@ function createFastify(settings: Settings, log: Log): FastifyInstance {
     routerOptions: { maxParamLength: 200 },
     // A fault in closing one connection must not keep the others open.
     forceCloseConnections: 'idle',
-    // What arrives while closing is still answered, with `Connection: close`; app.close() waits for it.
+    // Requests that arrive while closing are still answered, with `Connection: close`; app.close() waits for them.
     return503OnClosing: false,
     clientErrorHandler: answerBrokenConnection,
     frameworkErrors: (error, request, reply) => {
@@ -173,12 +173,12 @@ function routeOf(request: FastifyRequest): string {
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
   const { raw, id, method } = request;
   const { status, headers, body } = errorAnswer(error, { raw, id, method, route: routeOf(request) }, log);
-  // Fastify closes the connection of a body that it refuses, while the client still writes: the client would see a reset instead of
-  // the answer. What there is to read is up to errorAnswer.
+  // Fastify closes the connection of a body that it refuses while the client still writes: the client would see a reset instead of
+  // the response. errorAnswer decides how much is read.
   reply.removeHeader('connection').code(status).headers(headers).send(body);
 }
 
-/** For what is no HTTP, too large in its headers, or too slow: there is no request and no reply yet. */
+/** Answers invalid HTTP, headers that are too large and slow requests, for which no request or reply exists yet. */
 function answerBrokenConnection(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -203,13 +203,13 @@ function brokenConnectionError(code: string | undefined): ApiError {
   return new ApiError('parse_error', 'The request is not valid HTTP.');
 }
 
-/** What is not answered by then is cut off: its sender has no answer and tries again. Leaves time to store what was taken. */
+/** Requests that are not answered by then are aborted, and their senders retry. Leaves time to store accepted events. */
 const drainMsMax = 5_000;
 const sweepMs = 50;
 
 /**
- * Makes `app.close()` end soon. Node closes the connections that are idle when the close begins; but those that go idle
- * later, and those that never sent a byte, would keep the server for as long as their clients like.
+ * Makes `app.close()` end soon. Node closes the connections that are idle when the close begins; but those that become idle
+ * later, and those that never sent a byte, would keep the server open for as long as their clients like.
  */
 function drainOnClose(app: FastifyInstance, log: Log): void {
   const sockets = new Set<Socket>();
@@ -227,7 +227,7 @@ function drainOnClose(app: FastifyInstance, log: Log): void {
     const { server } = app;
     const sweep = setInterval(() => {
       server.closeIdleConnections();
-      // To Node, a connection that is silent from the start is not idle but a request that is late.
+      // Node treats a connection that never sent a byte as a late request, not as idle.
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     }, sweepMs);
     const deadline = setTimeout(() => {
@@ -268,7 +268,7 @@ const instead: Readonly<Record<string, string>> = {
   ]),
   ...same('Session recordings are not taken by this service.', ['session_recordings', 'session_recording_playlists']),
   ...same(
-    'Events are handed on by plugins with onEvent, exportEvents or composeWebhook: see /api/projects/:project_id/pipeline_transformation_configs/.',
+    'Events are exported by plugins with onEvent, exportEvents or composeWebhook: see /api/projects/:project_id/pipeline_transformation_configs/.',
     ['batch_exports', 'hog_functions', 'hog_flows', 'hooks', 'subscriptions'],
   ),
 };
@@ -277,16 +277,16 @@ function same(sentence: string, names: readonly string[]): Record<string, string
   return Object.fromEntries(names.map((name) => [name, sentence]));
 }
 
-/** The same of paths that take something. */
+/** The same for paths that receive data. */
 const insteadOfTaking: readonly (readonly [path: RegExp, sentence: string])[] = [
   [
     /^\/i\/v\d+\/ai(?:\/|$)/,
-    'AI events are taken as JSON, as any other: send $ai_generation and the like to /batch/ or /i/v0/ai/batch. The forms with parts of ' +
-      'their own and OpenTelemetry are not taken.',
+    'AI events are taken as JSON, as any other: send $ai_generation and the like to /batch/ or /i/v0/ai/batch. Multipart forms and ' +
+      'OpenTelemetry are not accepted.',
   ],
   [
     /^\/i\/v\d+\/(?:logs|traces|metrics|otel)(?:\/|$)/,
-    'Logs, traces and metrics are not the work of this service: it takes events, at /batch/.',
+    'This service does not accept logs, traces and metrics: it takes events, at /batch/.',
   ],
 ];
 

@@ -9,7 +9,7 @@ import { startStartingServer, type StartingServer } from './starting-server.ts';
 
 const host = '127.0.0.1';
 
-it('a service that is starting is alive, not ready, and asks clients to try again', async () => {
+it('a starting service is alive, not ready, and asks clients to retry', async () => {
   const place = { host, port: await freePort() };
   const server = await startStartingServer(place);
   const ask = async (path: string, init: RequestInit = {}) => {
@@ -44,7 +44,7 @@ async function startPair(): Promise<{ readonly port: number; readonly old: Start
   return { port, old: await startStartingServer({ host, port }) };
 }
 
-it('a service takes over the port of its start without refusing a connection, and gives it back at its end', async () => {
+it('a service takes over the port from its start without refusing a connection, and frees it at its end', async () => {
   const { port, old } = await startPair();
   const service = fastify();
   service.get('/livez', () => 'service');
@@ -67,7 +67,7 @@ it('a service takes over the port of its start without refusing a connection, an
   await expect(livez(port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-it('a connection that was opened during the start is answered by the service, and closed', async () => {
+it('a connection opened during the start is answered by the service, and closed', async () => {
   const { port, old } = await startPair();
   const early = connect({ host, port });
   await once(early, 'connect');

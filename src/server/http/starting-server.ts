@@ -5,11 +5,11 @@ import { livePaths, readyPaths } from './health.ts';
 
 export interface StartingServer {
   /**
-   * The next `listen` of `next` takes the socket of this server, so that no connection is refused in between. Connections that are
+   * Passes the socket of this server to the next `listen` of `next`, so that no connection is refused in between. Connections that are
    * open here are answered by `next` from then on, once each.
    */
   handOverTo(next: Server): void;
-  /** Closes the connections, and the port with them unless it was handed over. May be called again. */
+  /** Closes the connections, and the port with them unless it was handed over. Can be called repeatedly. */
   close(): Promise<void>;
 }
 
@@ -17,7 +17,7 @@ const retryAfterSeconds = 2;
 
 /**
  * Answers while the stores are opened and migrated, which may take longer than a supervisor waits for a first sign of life: the
- * process is alive and not ready, and any other request is asked to be tried again. Errors: those of listening on the port.
+ * process is alive and not ready, and any other request is answered with 503. Throws errors of listening on the port.
  */
 export async function startStartingServer(place: { host: string; port: number }): Promise<StartingServer> {
   let next: Server | undefined;
@@ -51,16 +51,16 @@ export async function startStartingServer(place: { host: string; port: number })
   };
 }
 
-/** Callers of `listen` pass addresses only; the socket is there already. */
+/** Makes the next `listen` use the existing socket; callers of `listen` pass addresses. */
 function listenOnceOn(server: Server, owner: Server): void {
   server.listen = () => {
-    // What was set here hides the method of its class.
+    // The property that was set here hides the method of its class.
     Reflect.deleteProperty(server, 'listen');
     return server.listen(owner);
   };
 }
 
-/** As /readyz?verbose answers later. */
+/** The format of /readyz?verbose. */
 const notReady = {
   status: 'unavailable',
   starting: true,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createTtlCache } from './auth.ts';
 
 describe('createTtlCache', () => {
-  it('remembers for its time, never more than its size, and never that there was nothing', async () => {
+  it('keeps values for their time, at most as many as its size, and no missing ones', async () => {
     let now = 0;
     let loads = 0;
     const cache = createTtlCache<string>({ clock: { now: () => now }, ttlMs: 100, max: 2 });
@@ -23,7 +23,7 @@ describe('createTtlCache', () => {
     expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([undefined, '4', '5']);
   });
 
-  it('does not remember what was removed while it was being read', async () => {
+  it('does not keep a value that was removed during its load', async () => {
     const cache = createTtlCache<string>({ clock: { now: () => 0 }, ttlMs: 100, max: 2 });
     let arrive: (value: string) => void = () => undefined;
     const reading = cache.through('a', () => new Promise((resolve) => (arrive = resolve)));

@@ -1,6 +1,6 @@
 import { nearest } from '../../base/nearest.ts';
 
-/** Of operations that name the fields they ignored, as OpenAPI describes it. */
+/** Header of operations that name ignored fields, as described in OpenAPI. */
 export const unknownFieldsHeader = {
   'X-Warning':
     'Present when the body held fields that were ignored because nothing has their name, or they cannot be set here. Names them, and ' +
@@ -11,8 +11,8 @@ const namesMax = 5;
 const nameLettersMax = 60;
 
 /**
- * A misspelt field of what limits access is ignored as any other is, and would leave the access wider than its sender meant. Fields
- * of the answer may come along, because a record that was read can be sent back; not where they say what the answer does not.
+ * Returns a warning about ignored fields. A misspelt field that limits access would otherwise leave the access wider than intended.
+ * Fields of the response are accepted, because a record can be sent back as it was read, unless their values differ.
  */
 export function unknownFieldsHeaders(body: unknown, taken: readonly string[], answer: unknown): Record<string, string> {
   const record = recordOf(answer);
@@ -39,13 +39,13 @@ function describeName(name: string, taken: readonly string[]): string {
   return meant === undefined ? text : `${text} (did you mean ${JSON.stringify(meant)}?)`;
 }
 
-/** A header holds nothing else. */
+/** Headers can only contain ASCII. */
 function asciiOf(text: string): string {
   return text.replace(/[^ -~]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
-  // Sound: what is no array and no null has fields by name.
+  // Sound: an object that is not an array has fields by name.
   return isRecord ? (value as Record<string, unknown>) : {};
 }

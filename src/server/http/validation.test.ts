@@ -49,7 +49,7 @@ describe('error texts', () => {
     expect(error?.detail).toMatch(detail);
   });
 
-  it('says what the root should be', () => {
+  it('reports what the root should be', () => {
     const check = compileCheck(Type.Object({}), 'body');
     for (const [value, name] of [
       [[], 'list'],
@@ -96,7 +96,7 @@ describe('coercion', () => {
     expect(check(structuredClone(given), source)).toEqual(expected);
   });
 
-  it('fills in defaults of queries, never of bodies', () => {
+  it('sets defaults of queries, never of bodies', () => {
     const withDefault = Type.Object({ limit: Type.Optional(Type.Integer({ default: 100 })) });
     expect(compileCheck(withDefault, 'query')({}, 'text')).toEqual({ limit: 100 });
     expect(compileCheck(withDefault, 'body')({}, 'json')).toEqual({});

@@ -150,7 +150,7 @@ function shareLimits(
 /** Publishes the counts since the last time, and adds those of other processes. */
 export async function mergeCounts(db: Metadata, limiters: Readonly<Record<string, SharedRateLimiter>>): Promise<void> {
   for (const [scope, limiter] of Object.entries(limiters)) {
-    const counts = limiter.untold();
+    const counts = limiter.unpublished();
     if (counts.length === 0) continue;
     for (const total of await addCallerCounts(db, scope, counts)) limiter.learn(total);
   }

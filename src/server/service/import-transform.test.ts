@@ -33,7 +33,10 @@ it('a run names a transformation config of its project, which must not run on it
   expect([status, body['options']]).toEqual([201, expect.objectContaining({ transform: shown })]);
   await api.call('PATCH', `${transformations}/${transform}/`, { enabled: true });
   const twice = await start({ transform });
-  expect([twice.status, twice.body['detail']]).toEqual([409, expect.stringContaining('would transform the events again')]);
+  expect([twice.status, twice.body['detail']]).toEqual([
+    409,
+    expect.stringContaining('would transform the events again'),
+  ]);
   const elsewhere = { target_url: 'https://a.example', target_api_key: 'phc_x', transform: String(transform) };
   await api.call('PATCH', `${apps}/${config}/settings/`, elsewhere);
   expect((await start({})).body['options']).toMatchObject({ transform: shown, target: { kind: 'http' } });

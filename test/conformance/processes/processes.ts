@@ -100,8 +100,8 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
       const together = async () => {
         await mergeCounts(stores.db, { requests: one });
         await mergeCounts(stores.other, { requests: two });
-        two.look('a');
-        one.look('a');
+        two.peek('a');
+        one.peek('a');
         await mergeCounts(stores.db, { requests: one });
         await mergeCounts(stores.other, { requests: two });
       };
@@ -109,14 +109,14 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
       expect(two.take('a').remaining).toBe(4);
       expect(two.take('b').remaining).toBe(4);
       await together();
-      expect([one.look('a').remaining, two.look('a').remaining, two.look('b').remaining]).toEqual([1, 1, 4]);
+      expect([one.peek('a').remaining, two.peek('a').remaining, two.peek('b').remaining]).toEqual([1, 1, 4]);
       expect(two.take('a').allowed).toBe(true);
       await together();
       expect([one.take('a').allowed, two.take('a').allowed]).toEqual([false, false]);
       await sql`update rate_counts set started_at = started_at - 60000`.execute(stores.db);
-      one.look('a');
+      one.peek('a');
       await mergeCounts(stores.db, { requests: one });
-      expect(one.look('a')).toMatchObject({ allowed: true, remaining: 5 });
+      expect(one.peek('a')).toMatchObject({ allowed: true, remaining: 5 });
     });
   });
 

@@ -48,7 +48,7 @@ describe('the console, served', () => {
     }
   });
 
-  it('files with a hash in their name are kept for ever, and one that is missing is no page', async () => {
+  it('files with a hash in their name are cached permanently, and a missing one is a 404', async () => {
     const answer = await get('/console/assets/index-C0ffee.js');
     expect([answer.statusCode, answer.body]).toEqual([200, script]);
     expect(answer.headers).toMatchObject({
@@ -59,7 +59,7 @@ describe('the console, served', () => {
     expect([missing.statusCode, missing.json().code]).toEqual([404, 'not_found']);
   });
 
-  it('sends what lies there compressed, the smallest that the browser takes', async () => {
+  it('sends the smallest compressed variant that the browser accepts', async () => {
     const path = '/console/assets/index-C0ffee.js';
     const br = await get(path, { 'accept-encoding': 'gzip, deflate, br, zstd' });
     expect(br.headers).toMatchObject({ 'content-encoding': 'br', vary: 'accept-encoding' });
@@ -106,7 +106,7 @@ describe('the console, served', () => {
     expect([answer.statusCode, answer.json().code]).toEqual([421, 'invalid_host']);
   });
 
-  it('is where only a signed-in browser is redirected to', async () => {
+  it('only a signed-in browser is redirected there', async () => {
     const signedIn = await get('/', { cookie: await app.session() });
     expect([signedIn.statusCode, signedIn.headers['location']]).toEqual([303, '/console/']);
     expect((await get('/')).body).toContain('Sign in');

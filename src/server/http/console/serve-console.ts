@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 
-// Everything comes from this server, nothing is inline, and it may call nothing else.
+// Everything comes from this server, nothing is inline, and no other server can be called.
 const policy = [
   "default-src 'self'",
   "img-src 'self' data: blob:",
@@ -25,19 +25,19 @@ const common = {
 } as const;
 
 export interface Console {
-  /** Whether there is a build; else all below /console/ leads to the start page. */
+  /** Whether there is a build; otherwise every path below /console/ redirects to the start page. */
   readonly isBuilt: boolean;
 }
 
 /**
- * GET and HEAD below /console/: the built files; index.html for every other path, as the console's own routes are paths.
+ * Serves GET and HEAD below /console/: built files, and index.html for every other path, since routes of the console are paths.
  * @param dir console/dist
  */
 export function serveConsole(app: FastifyInstance, dir: string): Console {
   const files = readBuild(dir);
   const index = files?.get('index.html');
   if (files === undefined || index === undefined) {
-    // The start page says how to get it.
+    // The start page explains how to build it.
     for (const url of ['/console', '/console/*']) app.get(url, async (_request, reply) => reply.redirect('/', 302));
     return { isBuilt: false };
   }
@@ -46,7 +46,7 @@ export function serveConsole(app: FastifyInstance, dir: string): Console {
     const path = pathBelow(request);
     const file = files.get(path);
     if (file !== undefined) return sendBuilt(request, reply, file);
-    // A missing script must not be answered with a page: it is one of an older build.
+    // A missing script belongs to an older build, and must not be answered with a page.
     if (path.startsWith('assets/'))
       throw new ApiError('not_found', 'There is no such file in this build of the console.');
     return sendBuilt(request, reply, index);
@@ -64,7 +64,7 @@ function sendBuilt(request: FastifyRequest, reply: FastifyReply, file: BuiltFile
 }
 
 interface BuiltFile extends ServedFile {
-  /** Its name holds a hash of its content: what it names never changes. */
+  /** Its name contains a hash of its content, which therefore never changes. */
   readonly immutable: boolean;
 }
 
@@ -81,7 +81,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * The files of a build by their path in it; undefined when there is no build.
+ * Returns the files of a build by path, or `undefined` if there is no build.
  * @param dir absolute path of console/dist
  */
 function readBuild(dir: string): ReadonlyMap<string, BuiltFile> | undefined {
