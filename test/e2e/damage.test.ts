@@ -167,7 +167,7 @@ interface PersonPage {
 }
 
 it.skipIf(!mayMount)(
-  'a full disk under the metadata alone costs no event and no person: they wait in the log, then 503; space heals it',
+  'a full disk under the metadata alone loses no event and no person: events wait in the log, then get 503 until there is space',
   async () => {
     await using dataDir = await tempDataDir();
     const root = join(dataDir.path, 'small');

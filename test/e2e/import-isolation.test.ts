@@ -45,7 +45,7 @@ async function endlessFile(): Promise<{ readonly url: string; readonly readers: 
 }
 
 it.skipIf(!hasProc)(
-  'a run that ends its worker twice at the same place has failed with how and over what; capture answers, and a resume tries again',
+  'a run that crashes its worker twice at the same place fails with the cause and the place; capture answers, and a resume tries again',
   async () => {
     await using dataDir = await tempDataDir();
     const server = await startServer(dataDir.path, { MILLRACE_OUTBOUND_ALLOW: '127.0.0.1' });

@@ -73,7 +73,7 @@ describe.skipIf(!mayMount)('a full disk (needs the right to mount a tmpfs)', () 
 });
 
 it.skipIf(!hasProc)(
-  'a store that stands still makes capture answer 503 with Retry-After, in bounded memory, and recovers by itself',
+  'capture answers 503 with Retry-After in bounded memory while the store hangs, and recovers automatically',
   async () => {
     await using dataDir = await tempDataDir();
     const server = await startServer(dataDir.path, {

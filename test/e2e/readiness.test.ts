@@ -16,7 +16,7 @@ interface Ready {
 }
 
 it.skipIf(!hasProc)(
-  'a stopped child is reported within seconds, with the work waiting for it, and cleared when it continues',
+  'a suspended child is reported within seconds, with the work waiting for it, and cleared when it continues',
   async () => {
     await using data = await tempDataDir();
     const server = await startServer(data.path);

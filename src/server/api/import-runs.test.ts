@@ -22,7 +22,7 @@ async function finish(api: ImportsApp, run: string): Promise<void> {
 }
 
 describe('runs of an import app', () => {
-  it('settings with which the source cannot be made are refused when the run is asked for, by their name', async () => {
+  it('invalid settings of a source are refused by name when a run is requested', async () => {
     await using api = await startImportsApp();
     const id = await api.config({ place: 'nowhere' });
     const refusal = { status: 400, body: { code: 'invalid_input', attr: 'settings.place' } };

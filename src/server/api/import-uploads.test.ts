@@ -77,7 +77,7 @@ describe('files to import', () => {
     expect(uploads.app.logged.filter((line) => 'err' in line)).toEqual([]);
   });
 
-  it('of which a part is there are not complete, replace nothing, and are read by no import until the rest has come', async () => {
+  it('that are partly uploaded replace nothing and are read by no import until they are complete', async () => {
     await using api = await startImportsApp();
     const whole = Buffer.from('{"event":"new"}\n');
     await upload(api, '?name=a.jsonl', Buffer.from('{"event":"old"}\n'));
@@ -143,7 +143,7 @@ describe('files to import', () => {
     expect((await upload(api, '?name=a.bin', Buffer.from('after'))).status).toBe(201);
   });
 
-  it('of a project are bounded in all; what is deleted or replaced makes room, and two at once do not slip past', async () => {
+  it('of a project have a total limit: deleted and replaced files make room, and concurrent uploads cannot exceed it', async () => {
     await using api = await startImportsApp({ uploadsBytesMax: 10_000 });
     expect((await upload(api, '?name=a.bin', randomBytes(6_000))).status).toBe(201);
     const refused = await upload(api, '?name=b.bin', randomBytes(4_001));

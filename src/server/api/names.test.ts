@@ -107,7 +107,7 @@ describe('names for pickers', () => {
     expect((await get("event_names/?search=o'h")).body.results).toMatchObject([{ name: "o'hara" }]);
   });
 
-  it('asking on every key press does not ask the store again', async () => {
+  it('requests on every key press do not query the store again', async () => {
     await get('event_names/');
     await get('property_names/?event=sign%20up');
     const before = queries;

@@ -46,7 +46,7 @@ describe('personal API keys', () => {
     expect(stored).not.toContain(value);
   });
 
-  it('a key whose limit is misspelt is answered with the name of the field that was meant', async () => {
+  it('a misspelt limit of a key is answered with the name of the intended field', async () => {
     const made = await create({ label: 'CI', scopes: ['user:read'], scoped_projects: [app.project.id] });
     expect([made.statusCode, made.json().scoped_teams]).toEqual([201, null]);
     expect(made.headers['x-warning']).toBe(

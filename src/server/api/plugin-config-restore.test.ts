@@ -23,7 +23,7 @@ const storedSettings = async (): Promise<unknown> => {
 const restore = (body: object) => own.call('POST', 'transformation', `/${id}/restore/`, body);
 
 describe('restoring a config', () => {
-  it('makes it what it was then; secrets that were set keep their present value, and the order stays', async () => {
+  it('restores the earlier state, except that secrets keep their current value and the order stays', async () => {
     const then = timeNow();
     own.app.clock.advance(1000);
     await own.call('PATCH', 'transformation', `/${id}/`, { name: 'Second', enabled: false, order: 9 });

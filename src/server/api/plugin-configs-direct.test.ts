@@ -125,7 +125,7 @@ const unusual: readonly (readonly [string, number, Asked['method'], Ask])[] = [
   ],
 ];
 
-describe('a read of configs gets the same answer, given directly or through the framework', () => {
+describe('a read of configs has the same response with and without the framework', () => {
   const bothWays = async (asked: Asked): Promise<{ direct: Heard; framed: Heard; framedCount: number }> => {
     const { app } = world.own;
     const given = { host: 'localhost', 'x-request-id': 'the same', ...asked.headers };
@@ -183,7 +183,7 @@ it('a key that is revoked is refused within 5 s, a change is seen with the next 
   expect((await ask()).status).toBe(401);
 });
 
-it('the limit of requests counts those that are answered directly, and says so on each', async () => {
+it('the rate limit counts directly answered requests, and every response reports it', async () => {
   const limited = await startWorld({ apiRateLimit: '6/min' });
   await using _app = limited.own;
   const asked: Asked = { method: 'GET', path: limited.base, headers: bearer(limited.key) };

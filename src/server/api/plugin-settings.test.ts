@@ -128,7 +128,7 @@ describe.each(pluginFamilies)('settings of %s configs', (family: Family) => {
     expect(await rows.execute()).toEqual([]);
   });
 
-  it('comparing cannot find a secret out: after five other values none is compared for an hour', async () => {
+  it('comparing cannot reveal a secret: after five other values none is compared for an hour', async () => {
     const id = await configs.create(family);
     await call('PATCH', id, { bucket: 'b', token: secret });
     const compare = (payload: object) => configs.call('POST', family, `/${id}/settings/compare/`, payload);

@@ -55,7 +55,7 @@ function expectedRoles({ method, path }: Operation): readonly string[] {
 }
 
 describe('roles, on every operation of the API', () => {
-  it('a viewer changes nothing, an editor nothing of the organisation; by session and by key alike', async () => {
+  it('a viewer can change nothing and an editor nothing of the organisation, by session and by key', async () => {
     expect(operations.length).toBeGreaterThan(100);
     const wrong: unknown[] = [];
     for (const operation of operations) {

@@ -85,7 +85,7 @@ function halting(first: Buffer, last: Buffer) {
 }
 
 describe('uploads in a bucket', () => {
-  it('a file started on one process is continued on another, and any process reads it whole', async () => {
+  it('an upload that begins on one process continues on another, and any process reads the complete file', async () => {
     const content = randomBytes(60_000);
     await one.files.write('a.bin', 0, chunks(content.subarray(0, 10_000), content.subarray(10_000, 20_000)));
     const wrong = other.files.write('a.bin', 10_000, chunks(content.subarray(10_000)));
@@ -121,7 +121,7 @@ describe('uploads in a bucket', () => {
     expect((await contentOf(one, 'a.bin')).toString()).toBe('before and after');
   });
 
-  it('a process that was stopped in the middle adds nothing any more once another one has the file', async () => {
+  it('a suspended process adds nothing more once another one has the file', async () => {
     await one.files.write('a.bin', 0, chunks(Buffer.from('before')));
     const stopped = halting(Buffer.from(' late'), Buffer.from('r'));
     const writing = one.files.write('a.bin', 6, stopped.content);
@@ -183,7 +183,7 @@ describe('a source of files', () => {
       .filter((line) => line !== '');
   };
 
-  it('reads on one process what another one has listed, archives too, and nothing that was replaced since', async () => {
+  it('reads on one process what another one has listed, including archives, and nothing that was replaced in the meantime', async () => {
     await one.files.write('a.jsonl', 0, chunks(Buffer.from('{"a":1}\n{"a"')));
     await other.files.write('a.jsonl', 12, chunks(Buffer.from(':2}\n')));
     const archive = makeZip(members({ 'b.jsonl': '{"b":1}\n' }));

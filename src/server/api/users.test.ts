@@ -112,7 +112,7 @@ describe('users', () => {
     expect([answer.statusCode, answer.json().attr]).toEqual([400, attr]);
   });
 
-  it('a change of role counts at once, for sessions and keys', async () => {
+  it('a change of role takes effect immediately, for sessions and keys', async () => {
     const { id, sign_in_url: url } = await invite({ ...bob, role: 'admin' });
     const cookie = await signIn(url);
     const key = { authorization: `Bearer ${await app.key(['*'], { userId: id })}` };
@@ -127,7 +127,7 @@ describe('users', () => {
     expect(await both()).toEqual([403, 403]);
   });
 
-  it('a deactivated user is out at once, keys stop, and both come back when let in again', async () => {
+  it('deactivating a user ends sessions and stops keys immediately, and reactivating restores the keys', async () => {
     const { id, sign_in_url: url } = await invite();
     const spare = (await ask('POST', `/${id}/sign_in_link`)).json().sign_in_url;
     const cookie = await signIn(url);
@@ -159,7 +159,7 @@ describe('users', () => {
     expect(await row.executeTakeFirst()).toEqual({ user_name: 'Bob (bob@example.com)' });
   });
 
-  it('the last admin who may come in can be neither demoted, deactivated nor deleted', async () => {
+  it('the last active admin can be neither demoted, deactivated nor deleted', async () => {
     const { id } = await invite({ ...bob, role: 'admin' });
     await ask('PATCH', `/${id}`, { is_active: false });
     const last = `/${app.user.id}`;
@@ -180,7 +180,7 @@ describe('users', () => {
     expect(await left.execute()).toHaveLength(1);
   });
 
-  it('a key that has less than everything makes no users and no links', async () => {
+  it('a key without full access cannot create users or links', async () => {
     const { id } = await invite();
     for (const key of [
       await app.key(['organization:write', 'user:write']),
