@@ -174,6 +174,6 @@ async function killWithWaitingEvents(service: Service): Promise<void> {
   service.child.kill('SIGKILL');
   await ended;
   process.kill(store, 'SIGKILL');
-  // Until nothing holds the files any more.
+  // Until no process has the files open.
   await delay(1000);
 }

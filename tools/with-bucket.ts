@@ -69,7 +69,7 @@ async function withServer(
 ): Promise<number> {
   const port = await freePort();
   const objects = join(directory, 'objects');
-  // A folder is a bucket; what the file system cannot note of an object lies beside it.
+  // A folder is a bucket; metadata of an object that the file system cannot store is in a file next to it.
   await mkdir(join(objects, bucket), { recursive: true });
   await mkdir(join(directory, 'notes'));
   const server = spawn(

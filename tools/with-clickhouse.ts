@@ -1,11 +1,10 @@
 /**
  * Runs a command with its own ClickHouse cluster: `node tools/with-clickhouse.ts [--optional] -- command …`.
  *
- * Where a `clickhouse` binary is on the PATH (or at CLICKHOUSE_BINARY): two shards of three replicas each, as separate servers
- * on loopback with ClickHouse Keeper, data in a temp directory, gone afterwards. Else, with --optional, one real server without a
- * cluster where python3 can load the library of chDB, which contains the whole of ClickHouse (tools/serve-chdb.py), or none at
- * all. Else a stand-in of one process, the engine (chDB) behind ClickHouse's HTTP interface: shards are databases, NOTHING
- * REPLICATES, and the output says so.
+ * If a `clickhouse` binary is on the PATH (or at CLICKHOUSE_BINARY): two shards of three replicas each, as separate servers
+ * on loopback with ClickHouse Keeper, with data in a temporary directory. Otherwise, with --optional, one real server without a cluster
+ * if python3 can load the library of chDB, which contains all of ClickHouse (tools/serve-chdb.py), or no server. Otherwise a test double in
+ * one process, the engine (chDB) behind ClickHouse's HTTP interface: shards are databases, NOTHING REPLICATES, as the output reports.
  *
  * The command finds it through CLICKHOUSE_URL and, of a cluster, MILLRACE_CLICKHOUSE_CLUSTER and MILLRACE_CLICKHOUSE_REPLICAS. On real
  * servers CLICKHOUSE_GRANTED_URL is the address of a user with the rights of docs/guides/clickhouse-cluster.md and no others. Of

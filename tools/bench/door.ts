@@ -1,6 +1,6 @@
 /**
- * Baseline of (b): the same rows put straight into the same chDB table by the fastest door, files in the engine's own
- * Native format of 100,000 rows each. Making the files is not counted. Prints its own CPU seconds and wall time.
+ * Baseline of (b): inserts the same rows directly into the same chDB table in the fastest way, from files of 100,000 rows each in the
+ * engine's Native format. Creating the files is not counted. Prints its CPU seconds and wall time.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

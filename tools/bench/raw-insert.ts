@@ -26,7 +26,7 @@ export interface RawRows {
   remove(): void;
 }
 
-/** Baseline: the same rows put straight into the same table (door.ts). Inserting fails when a row is missing or double. */
+/** Baseline: the same rows inserted directly into the same table (door.ts). Fails if a row is missing or duplicated. */
 export function prepareRawRows(events: Iterable<RawEvent>): RawRows {
   const dir = benchDataDir();
   const list = join(dir.path, 'files');

@@ -88,7 +88,7 @@ const samples: readonly (readonly [event: string, distinctId: string, properties
   ['bare', 'u7', {}],
 ];
 
-/** About one of each kind of event, new ones at each call, a second apart and over by now. */
+/** Returns about one event of each kind, new ones for each call, one second apart and in the past. */
 export function sampleEvents(now = Date.now()): SampleEvent[] {
   return samples.map(([event, distinct_id, properties], index) => {
     const timestamp = new Date(now - (samples.length - index) * 1000).toISOString();

@@ -1,8 +1,8 @@
 /**
  * Tries published plugins, unmodified, in the real service: `node tools/compat/published-plugins.ts FOLDER… npm:NAME…`.
  *
- * Each folder holds a plugin as its repository has it. `--json` prints all that was seen. The services that plugins call are
- * played by a stand-in on ports 80 and 443; `--hosts` prints the lines that /etc/hosts needs for it. With DATABASE_URL (see
+ * Each folder contains a plugin as in its repository. `--json` prints all observations. A test double on ports 80 and 443 acts as the
+ * services that plugins call; `--hosts` prints the lines that /etc/hosts needs for it. With DATABASE_URL (see
  * tools/with-postgres.ts) plugins that need PostgreSQL or Redshift get that server. Exits with 1 when a plugin does not run.
  */
 import { mkdtemp, rm } from 'node:fs/promises';

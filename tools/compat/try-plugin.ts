@@ -208,7 +208,7 @@ function counted({ succeeded, failed, dropped, skipped }: PluginMetricsRecord['t
   return succeeded + failed + dropped + skipped;
 }
 
-/** All calls went well, or ended with failures that the plugin makes by itself. */
+/** Whether all calls succeeded, or ended with failures of the plugin itself. */
 function judge(
   { events, jobs, error, failures }: Pick<Observed, 'events' | 'jobs' | 'error' | 'failures'>,
   sawAll: boolean,

@@ -1,14 +1,14 @@
 /**
- * Proves that an import is exact on several processes of which one is killed again and again:
+ * Proves that an import by several processes is exact while they are killed repeatedly:
  * `npm run prove -- cluster-import [--records 1000000] [--every 10] [--seed 1]`, with the servers of KAFKA_BROKERS, DATABASE_URL,
- * CLICKHOUSE_URL and BUCKET_ENDPOINT. With its own servers:
+ * CLICKHOUSE_URL and BUCKET_ENDPOINT. With separate servers:
  *
  *   node tools/with-clickhouse.ts -- node tools/with-kafka.ts -- node tools/with-postgres.ts -- \
  *     node tools/with-bucket.ts -- npm run prove -- cluster-import
  *
- * A generated export is uploaded in pieces, imported by two processes of the role `jobs` beside one each for `capture`, `pipeline` and
- * `api`; every so many seconds kill -9 hits one of the two, in turn, and it starts again. In the end the service compares what is
- * stored with what was staged, property by property, and every sum of the report has to agree.
+ * A generated export is uploaded in pieces and imported by two processes of the role `jobs`, next to one each for `capture`, `pipeline` and
+ * `api`. Every --every seconds kill -9 hits one of the two, alternately, and it restarts. At the end the service compares the stored events
+ * with the staged ones, property by property, and every sum of the report has to agree.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,18 +1,17 @@
 /**
- * Proves that a cluster loses and doubles nothing: `npm run prove -- cluster-storm [--events 4000] [--seeds 1] [--rounds 1]
+ * Proves that a cluster loses and duplicates nothing: `npm run prove -- cluster-storm [--events 4000] [--seeds 1] [--rounds 1]
  * [--projects 4] [--slots 4] [--spread 4] [--windows 137,89,211] [--seed <random>] [--seconds 40] [--every 2.5] [--settle 180]
  * [--without-fence]`.
  *
- * Two processes that capture, three pipelines, one API and one for jobs. For each seed the same events go into new projects once
- * undisturbed and then in every round of a storm: while they are sent, over so many seconds, and at most as long again until they are
- * stored, random processes get SIGKILL, SIGTERM and SIGSTOP, and Kafka and PostgreSQL are killed and started again, something every
- * so many seconds. Most pipelines that are stopped are stopped within the transaction that says where a range of the log ends, until
- * another has their slot. One project is spread over several slots. Afterwards events, persons, groups and usage must be the same,
- * plugins must have kept what follows from the log, and no range of the log may have been stored with two ends. With --without-fence
- * processes keep writing after they have lost their slot; a difference is then expected, and the exit code is 0 when there was
- * one in some round.
+ * Runs two capture processes, three pipelines, one API process and one for jobs. For each seed the same events are sent to new projects
+ * once undisturbed, and then in every round of a storm: during --seconds, and at most as long again until the events are stored, random
+ * processes get SIGKILL, SIGTERM and SIGSTOP, and Kafka and PostgreSQL are killed and restarted, one of these every --every seconds.
+ * Most suspended pipelines are suspended within the transaction that records the end of a range of the log, until another one has their
+ * slot. One project is spread over several slots. Afterwards events, persons, groups and usage must be equal, the storage of plugins must
+ * match the log, and no range of the log may have been stored with two ends. With --without-fence processes keep writing after they lost
+ * their slot: differences are then expected, and the exit code is 0 if any round had one.
  *
- * Real: the program, Kafka (a JDK 17 and mvn are needed), PostgreSQL. ClickHouse is chDB behind HTTP, the bucket a stand-in.
+ * Real: the program, Kafka (requires a JDK 17 and mvn), PostgreSQL. ClickHouse is chDB behind HTTP, the bucket is a test double.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';

@@ -33,7 +33,7 @@ const seed = Number(values.seed);
 const settleMs = 120_000;
 const saidMax = 20;
 
-/** Told to end, it ends behind the slice that is under way, with all checks. */
+/** On a signal it ends after the current slice, with all checks. */
 const told = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => told.abort());
 

@@ -2,17 +2,17 @@
  * Proves that imports are exact through kills of any process in any stage:
  * `npm run prove -- import-kills [--records 100000] [--kills 60] [--seed <random>] [--dir <directory>]`.
  *
- * Three exports of Mixpanel that overlap, so many records in all and planted faults between them, go one after the other into a service
- * that has live events of the same months, some of them those of the exports; the second run is taken back, the first is replaced by one
- * that names its events otherwise. Meanwhile live events come in, and kill -9 hits the service, its process of imports or its event store,
- * at a failpoint of every stage in turn and at random moments. In the end events by day and name, persons and groups with all they say and
- * since when, and usage are compared with those of a service that did the same undisturbed, persons and groups of that one with those of a
- * service that never saw what is taken back, and all identities and times with what the format makes of the records that stay, a link
- * of two ids once, on whatever day. Rounds follow until there were so many kills.
+ * Three overlapping exports of Mixpanel, with --records records in total and planted faults among them, are imported one after the other into
+ * a service that has live events of the same months, some of them the same as in the exports. The second run is undone, and the first is
+ * replaced by one that names its events differently. Meanwhile live events arrive, and kill -9 hits the service, its import process or its
+ * event store, at a failpoint of every stage in turn and at random moments. At the end events by day and name, complete persons and groups,
+ * and usage are compared with those of an undisturbed service that did the same. Persons and groups of that service are compared with those of
+ * a service that never had the undone runs, and all identities and times with what the format reads from the remaining records, with a link of
+ * two ids counted once, on whatever day. Rounds are repeated until --kills kills have happened.
  *
- * Runs follow one another, since who owns an event that two of them bring, and which of two links comes first, is decided by arrival. So
- * events that a run brings, too, come live before all runs. Live events that come meanwhile, whenever a kill lets them, are of people of
- * the exports and set separate properties, which are decided by the time of the event. Linux only.
+ * Runs follow one another, because the order of arrival decides which of two runs owns a shared event, and which of two links is first. For the
+ * same reason, live events that a run also contains are sent before all runs. Live events during the runs, whenever a kill permits, are of
+ * people in the exports and set separate properties, which are decided by the time of the event. Linux only.
  */
 import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -38,7 +38,7 @@ const { values } = parseArgs({
   },
 });
 const [records, killsWanted, seed] = [Number(values.records), Number(values.kills), Number(values.seed)];
-/** Of the records that there are, the first export has so many; the three together have more than all. */
+/** Share of all records in the first export; the three overlap. */
 const firstShare = 0.45;
 const sharesTogether = 1.3;
 const shownMax = 5;
@@ -93,15 +93,15 @@ async function main(): Promise<number> {
 interface Lived {
   readonly dataDir: string;
   readonly state: ProjectState;
-  /** Of the last import. */
+  /** State of the last import. */
   readonly runMs: number;
 }
 
 interface Life {
   readonly name: string;
-  /** Without the runs that are taken back. */
+  /** Skips the runs that are undone. */
   readonly isSpared?: boolean;
-  /** Undefined: nothing is killed. */
+  /** `undefined` means no kills. */
   readonly killer?: Killer;
   readonly runMs?: number;
 }
@@ -153,13 +153,13 @@ function compareSets(what: string, expected: EventSet, stored: EventSet): number
   return twice + tell(`${what}: identities and times`, lines(expected), lines(stored));
 }
 
-/** A link stands where its run first sees the pair, whatever its day. */
+/** A link has the position where its run first sees the pair, whatever its day. */
 function lineOf(key: string, time: string): string {
   const [day, event, ...ids] = key.split('\u0001');
   return event === '$identify' ? [event, ...ids].join(' ') : [day, event, ...ids, time].join(' ');
 }
 
-/** How many only one side has. */
+/** Counts what only one side has. */
 function tell(what: string, expected: ReadonlySet<string>, got: ReadonlySet<string>): number {
   const missing = [...expected].filter((line) => !got.has(line));
   const surplus = [...got].filter((line) => !expected.has(line));

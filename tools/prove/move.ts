@@ -152,7 +152,7 @@ async function main(): Promise<void> {
   try {
     await prove(dir, store);
   } finally {
-    // Those that have ended are not there any more; one that is left after an error would keep this from ending.
+    // Ended processes are removed from the list; one that remains after an error would prevent this process from ending.
     for (const child of children) child.kill('SIGKILL');
     await standIn?.close();
     rmSync(dir, { recursive: true, force: true });

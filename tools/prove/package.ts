@@ -1,9 +1,9 @@
 /**
  * Installs the package as a user with nothing but npm does, and uses it: `npm run prove -- package [--node <program>]…`.
  *
- * `npm pack` makes the package; for each Node (default: the one that runs this, and the one on the PATH outside of node_modules) it is
- * installed in an empty directory with npm, which brings the dependencies from the registry. Then it serves, takes an event,
- * imports records and verifies them, and tries a transformation. Exits with 0 when all of that works with every Node.
+ * `npm pack` creates the package; for each Node (default: the one that runs this, and the one on the PATH outside of node_modules) it
+ * is installed in an empty directory with npm, with dependencies from the registry. Then it serves, accepts an event, imports and
+ * verifies records, and tries a transformation. Exits with 0 if all of that works with every Node.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -204,7 +204,7 @@ function partition(persons: Persons): Figures {
   };
 }
 
-/** `groups`: what was said last, by key. */
+/** `groups`: the latest values, by key. */
 function groupFigures(groups: ReadonlyMap<string, string>): Figures {
   const sum = createSum();
   for (const [key, said] of groups) sum.add([key, said].join('\u0001'));

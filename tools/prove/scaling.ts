@@ -1,18 +1,18 @@
 /**
- * Measures what an event costs in a cluster, by CPU time: `npm run prove -- scaling [--repeats 3] [--slots 16]
+ * Measures the CPU time of an event in a cluster: `npm run prove -- scaling [--repeats 3] [--slots 16]
  * [--events 960000] [--pipelines 1,2,4] [--write]`.
  *
- * The same events go through 1, 2 and 4 processes that do the role pipeline, in turn and several times, the order of the numbers
- * turned around every time. A backlog gathers while they stand still; then the CPU time of every part (user and system, every thread)
- * is read before and after. What a process takes to start and to warm up, and what it takes while it has nothing to do, is measured
- * apart. From 1 and 2 processes follows a model (tools/prove/scaling/model.ts), which has to foretell what 4 take.
+ * The same events pass through 1, 2 and 4 pipeline processes, alternately and several times, in reverse order each time. A backlog accumulates
+ * while they are suspended; then the CPU time of every component (user and system, all threads) is read before and after. The cost of
+ * starting, of warming up and of an idle process is measured separately. A model (tools/prove/scaling/model.ts) is derived from 1 and 2 processes and
+ * has to predict the cost of 4.
  *
- * Exits with 0 when an event costs all parts together at most 15 % more with more processes, and the model is as near. Compared are
- * the least disturbed runs: neighbours on the machine only ever add. The pipelines' part, and a window of theirs, is shown beside it:
- * on the same processors it rises with more processes, while other parts fall.
- * --write notes the figures in docs/guides/capacity.json, of which `npm run docs` makes the table of docs/guides/scale-out.md.
+ * Exits with 0 if an event costs all components together at most 15 % more with more processes, and the model is as accurate. The least
+ * disturbed runs are compared, because other load on the machine can only add to them. The cost of the pipelines, and of one of their windows, is
+ * shown in addition: on the same processors it rises with more processes, while that of other components falls.
+ * --write writes the figures to docs/guides/capacity.json, from which `npm run docs` generates the table of docs/guides/scale-out.md.
  *
- * Real: the program, Kafka (a JDK 17 and mvn are needed), PostgreSQL. ClickHouse is chDB behind HTTP, the bucket a stand-in.
+ * Real: the program, Kafka (requires a JDK 17 and mvn), PostgreSQL. ClickHouse is chDB behind HTTP, the bucket is a test double.
  */
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -50,7 +50,7 @@ const started = performance.now();
 // Child processes end with this one, also on a signal.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-/** Backlogs, and what comes steadily: windows of tens of thousands of events, of hundreds and of a few. */
+/** Backlogs and steady load: windows of tens of thousands of events, of hundreds and of a few. */
 const shapes: readonly LoadShape[] = [
   { name: 'plain', requests: requestsFor(1, 1000), eventsPerRequest: 1000 },
   { name: 'set', requests: requestsFor(0.5, 1000), eventsPerRequest: 1000, sets: true },
@@ -127,7 +127,7 @@ async function measureAll(
   const number = still.pipelines.length;
   const nothing = { capture: 0, pipelines: 0, kafka: 0, postgres: 0, store: 0 };
   const cold = { ...still, idle: nothing };
-  // As much for each process, however many share it.
+  // The same for each process, however many there are.
   for (const shape of warmUp.flatMap((each) => repeated(number, each)))
     await measureOnce(cold, shape, bodiesOf(still.projects, shape, nextSeed()));
   const idle = await measureIdle(still);

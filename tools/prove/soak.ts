@@ -2,13 +2,13 @@
  * Proves that memory does not grow under steady load: `npm run prove -- soak [--minutes 30] [--share 0.7] [--calibrate 20]
  * [--warm-up <a fifth of the minutes>] [--every 5] [--limit 60]`.
  *
- * The whole program with an installed transformation on each event takes live batches of 100 events with person properties of 20,000
- * people: first, for so many seconds, as many as it stores (--calibrate), then that share of them (--share) for so many minutes. Every
- * few seconds (--every) resident memory of the service and its children is read, and of the service's own what its threads have in use after
- * full collections (live) and what lies outside of V8's heaps; through what comes after the warm-up a line is laid. Exits with 1 when one
- * of them grows by more than --limit MB an hour and by more than three standard errors (of the service's own resident memory only its two
- * parts are judged: V8 keeps free pages, and gives them back in steps of a hundred MB), when events that were acknowledged are not stored,
- * or the log is not empty soon after the end. Sender and service share the machine. Linux only.
+ * The whole program, with an installed transformation for each event, receives live batches of 100 events with person properties of 20,000
+ * people: for --calibrate seconds as many as it can store, then --share of that rate for --minutes. Every --every seconds it reads the
+ * resident memory of the service and its children, and for the service also the memory that its threads use after full collections (live)
+ * and the memory outside of V8's heaps. A line is fitted through the samples after the warm-up. Exits with 1 if one of them grows by more
+ * than --limit MB per hour and by more than three standard errors (of the service's resident memory only the two parts are judged: V8 keeps
+ * free pages and returns them in steps of a hundred MB), if acknowledged events are not stored, or if the log is not empty soon after the
+ * end. Sender and service share the machine. Linux only.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

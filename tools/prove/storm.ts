@@ -1,14 +1,14 @@
 /**
- * Proves that one machine loses and doubles nothing: `npm run prove -- storm [--rounds 1000] [--seed <random>] [--every 10]
+ * Proves that a single machine loses and duplicates nothing: `npm run prove -- storm [--rounds 1000] [--seed <random>] [--every 10]
  * [--dir <directory>]`.
  *
- * The whole program as real processes, under load: live and historical batches from several senders, packed and plain, with person
- * properties, aliases and identifications; imports by the command line, one after the other; a transformation that counts in its
- * storage what it sees. In every round kill -9 hits one process at a random moment: the service, its event store, the process of its
- * plugins, or the importer; what does not start again by itself is started. Every so many rounds load and kills rest, and what
- * was stored since then is compared with what was acknowledged: each event once, as it was sent and transformed, and no other; sums and
- * usage; what the transformation has kept. At the end everything is compared once more, and persons with what the rules make of all
- * events. The seed fixes events, victims and pauses, not what a kill meets. With --dir the directory stays. Linux only.
+ * Runs the whole program as real processes under load: live and historical batches from several senders, compressed and not, with person
+ * properties, aliases and identifications; imports by the command line, one after the other; a transformation that counts events in its
+ * storage. In every round kill -9 hits one process at a random moment: the service, its event store, its plugin process or the importer;
+ * what does not restart automatically is started. Every --every rounds load and kills pause, and the events stored since then are compared
+ * with the acknowledged ones: each once, as it was sent and transformed, and no other; also sums, usage and the transformation's storage. At
+ * the end everything is compared once more, and persons with those that the rules derive from all events. The seed determines events,
+ * victims and pauses, but not what a kill interrupts. With --dir the directory is kept. Linux only.
  */
 import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

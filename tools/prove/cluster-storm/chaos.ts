@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Draw } from '../../../test/support/draw.ts';
 import type { StormCluster, StormProcess } from './cluster.ts';
 
-/** `inside`: a SIGSTOP that hit a pipeline within the transaction that says where a range of the log ends. */
+/** `inside`: a SIGSTOP that hit a pipeline within the transaction that records the end of a range of the log. */
 export type Mishap = 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'inside' | 'broker' | 'postgres';
 
 export interface Chaos {
@@ -13,18 +13,18 @@ export interface Chaos {
 
 export interface ChaosOptions {
   readonly draw: Draw;
-  /** Mean time between two mishaps, s. Every process that ends costs seconds of a processor to start again. */
+  /** Mean time between two mishaps, s. Restarting a process takes seconds of CPU time. */
   readonly everySeconds: number;
-  /** Whether the process, which stands still, is within the transaction that says where a range of the log ends. */
+  /** Whether the suspended process is within the transaction that records the end of a range of the log. */
   readonly isInside: (victim: StormProcess) => Promise<boolean>;
-  /** Whether the process, which stands still inside a transaction, keeps another from saying where a range ends. */
+  /** Whether the process, suspended inside a transaction, prevents another one from recording the end of a range. */
   readonly isAwaited: (victim: StormProcess) => Promise<boolean>;
 }
 
 /**
- * Short of a lease of a slot; beyond it, so that a process wakes up that has lost what it worked on; and, for one that was hit inside
- * a transaction, so far beyond that another has begun on its slot and has computed its own window, or until that one waits for
- * it: only without the fence can it have come so far.
+ * Durations in ms: shorter than a lease; longer, so that a process resumes after it has lost its slots; and for one that is inside a
+ * transaction long enough for another process to claim its slot and compute its own window, or until that one waits for it, which can
+ * only happen without the fence.
  */
 const naps = { short: [200, 4000], long: [10_500, 14_000], inside: [30_000, 45_000] } as const;
 const pollMs = 250;
@@ -94,7 +94,7 @@ export function startChaos(
   };
 }
 
-/** Processes that stand still; `over` wakes them all. */
+/** Suspended processes; `over` resumes all of them. */
 function createSleepers(draw: Draw, isAwaited: ChaosOptions['isAwaited'], over: AbortSignal) {
   const napping = new Map<StormProcess, Promise<void>>();
   return {
@@ -116,7 +116,7 @@ function createSleepers(draw: Draw, isAwaited: ChaosOptions['isAwaited'], over: 
   };
 }
 
-/** In a hundred. */
+/** Percentages. */
 const frequencies: readonly (readonly [Mishap, number])[] = [
   ['SIGKILL', 22],
   ['SIGTERM', 13],
@@ -135,14 +135,14 @@ function drawMishap(draw: Draw): Mishap {
   throw new Error('expected the frequencies to be a hundred together');
 }
 
-/** Ends early when that is so, or when all is over. */
+/** Waits for `ms`, or until the condition holds or the signal is aborted. */
 async function restUntil(isSo: () => Promise<boolean>, ms: number, signal: AbortSignal): Promise<void> {
   for (const end = performance.now() + ms; performance.now() < end && !signal.aborted; await rest(pollMs, signal)) {
     if (await isSo()) return;
   }
 }
 
-/** Ends early when all is over. */
+/** Waits for `ms`, or until the signal is aborted. */
 async function rest(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch((error: unknown) => {
     if (!signal.aborted) throw error;

@@ -1,4 +1,4 @@
-/** A cluster on this machine whose processes and servers end and come back: real Kafka and PostgreSQL, ClickHouse as a stand-in. */
+/** A cluster on this machine whose processes and servers are ended and restarted: real Kafka and PostgreSQL, a test double of ClickHouse. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -19,32 +19,32 @@ import { freePort } from '../../with-server.ts';
 const program = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 const restMs = 300;
 const linesKept = 500;
-/** Of a process that ended by itself. */
+/** Last lines of a process that ended unexpectedly. */
 const linesOfEnd = 6;
 const charsOfEnd = 600;
 
 export const stormKeys = { project: 'phc_stormProjectKey0123456789', personal: 'phx_stormPersonalKey0123456789' };
 
-/** One process of the program, started again whenever it ends. */
+/** One process of the program, restarted whenever it ends. */
 export interface StormProcess {
   readonly name: string;
   readonly roles: string;
   readonly url: string;
   signal(signal: NodeJS.Signals): void;
   end(): Promise<void>;
-  /** Puts what happens to it among what it says. */
+  /** Adds a note to its output. */
   note(text: string): void;
-  /** Warnings and errors, the last ones. */
+  /** The last warnings and errors. */
   readonly said: readonly string[];
-  /** What it said last each time that it ended by itself, or did not end well when it was asked to. */
+  /** Its last output for each unexpected end, and for each stop that failed. */
   readonly failures: string[];
 }
 
-/** What differs from process to process. */
+/** The differences between processes. */
 export interface StormRole {
   readonly name: string;
   readonly roles: string;
-  /** Events of one window. No two processes cut the log in the same places. */
+  /** Events per window, different for each process, so that they divide the log differently. */
   readonly windowEvents: number;
 }
 
@@ -54,7 +54,7 @@ export interface StormCluster extends AsyncDisposable {
   readonly databaseUrl: string;
   readonly broker: KafkaBroker;
   readonly postgres: PostgresServer;
-  /** How its event log is reached. */
+  /** Connection to its event log. */
   readonly kafka: KafkaLogOptions;
   start(role: StormRole): Promise<StormProcess>;
 }
@@ -68,7 +68,7 @@ export async function openStormCluster(options: StormClusterOptions): Promise<St
   await using cleanup = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'millrace-storm-'));
   cleanup.defer(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
-  // PostgreSQL runs as another user, who has to get through.
+  // PostgreSQL runs as another user, which needs access.
   chmodSync(dir, 0o711);
   const broker = await startBroker(makeDir(dir, 'kafka'), cleanup);
   const postgres = await startDatabase(makeDir(dir, 'postgres'), cleanup);
@@ -108,7 +108,7 @@ function makeDir(parent: string, name: string): string {
   return path;
 }
 
-/** Whatever goes wrong in the proof leaves no server behind. */
+/** Ends all servers even if the proof fails. */
 function deferAlways(cleanup: AsyncDisposableStack, stop: () => void | Promise<void>): void {
   const atExit = (): void => void stop();
   process.once('exit', atExit);
@@ -220,7 +220,7 @@ function lastOf(said: readonly string[]): string {
   return said.slice(-linesOfEnd).join('; ').slice(-charsOfEnd);
 }
 
-/** Of a line of the log what is said and why, without the stack. */
+/** Returns the message and the reason of a log line, without the stack. */
 function shortened(line: string): string {
   try {
     const { time, level, msg, err } = JSON.parse(line) as Record<string, string> & { err?: { message: string } };

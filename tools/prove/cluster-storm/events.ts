@@ -1,17 +1,17 @@
 /**
- * Events whose end result is the same however often they are sent and however batches of different senders mingle.
+ * Events with the same end result however often they are sent and however batches of different senders interleave.
  *
  * - Crowd: known to all senders and both lanes. Properties set under an id have separate names, so that a merge never has to choose
- *   between two values; what is set again goes by the time of the event; which ids are merged does not depend on the order.
- * - Circles: a few ids that one sender has to itself, in one lane. What happens to them depends on the order of their events, which is
- *   that in which the sender sends them; a batch that lies in the log twice may change what a merge chose (circleIds).
+ *   between two values; repeated properties are decided by event time; the set of merged ids does not depend on the order.
+ * - Circles: a few ids of a single sender, in one lane. Their result depends on the order of their events, in which the sender sends
+ *   them; a batch that is in the log twice may change what a merge chose (circleIds).
  */
 import { createDraw, type Draw } from '../../../test/support/draw.ts';
 
 export interface StormBatch {
   /** Index of the project. */
   readonly project: number;
-  /** Of those that send to the project, who sends it: one batch after the other. */
+  /** Index of the sender within the project; each sends one batch after the other. */
   readonly sender: number;
   readonly historical: boolean;
   readonly events: readonly StormEvent[];

@@ -68,7 +68,7 @@ export async function makeProjects(
   return made;
 }
 
-/** No process sets up their transformations any more. */
+/** Disables their transformations in all processes. */
 export async function retireProjects(api: StormProcess, projects: readonly StormProject[]): Promise<void> {
   for (const { id, config } of projects) await call(api, 'PATCH', `${configs(id)}${config}/`, { enabled: false });
 }

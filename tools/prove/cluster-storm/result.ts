@@ -26,14 +26,14 @@ export interface StormResult {
   readonly claims: number;
   /** Undefined: nothing happened to anybody. */
   readonly mishaps: Readonly<Record<Mishap, number>> | undefined;
-  /** Processes that ended by themselves, and what they said last. */
+  /** Processes that ended unexpectedly, with their last output. */
   readonly failures: readonly string[];
 }
 
 /** Beyond, events are compared by sums over each day and name. */
 const listedMax = 60_000;
 
-/** Of persons in a circle the properties are compared by name only where a batch lies twice in the log. */
+/** Properties of persons in a circle are only compared by name if a batch is in the log twice. */
 async function stateOf(
   stores: StormStores,
   { id, label }: StormProject,

@@ -39,13 +39,13 @@ export interface Weather {
 }
 
 export interface Storm extends AsyncDisposable {
-  /** Undefined: nothing happens to anybody. */
+  /** Runs one round, undisturbed without `weather`. */
   round(plan: StormPlan, weather?: Weather): Promise<StormResult>;
-  /** In what a round with the same events ended otherwise. */
+  /** Returns the differences between two rounds with the same events. */
   differences(plan: StormPlan, calm: StormResult, storm: StormResult): Promise<string[]>;
-  /** Of a round that is not compared any more. */
+  /** Disables the projects of a round that is no longer compared. */
   retire(result: StormResult): Promise<void>;
-  /** What the processes have said last. */
+  /** Returns the last output of the processes. */
   said(): string[];
 }
 

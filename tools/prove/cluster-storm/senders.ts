@@ -4,21 +4,21 @@ import type { StormProcess } from './cluster.ts';
 import type { StormBatch } from './events.ts';
 import type { StormProject } from './projects.ts';
 
-/** Below the time that stopped processes stand still, so that some batches are sent to another one while the first has them. */
+/** Shorter than processes are suspended, so that some batches are sent to another one while the first has them. */
 const answerMs = 5000;
 const retryMs = 200;
-/** Beside 5xx, as by client libraries; a process that stood still in the middle of a body answers 408. */
+/** Retried in addition to 5xx, as by client libraries; a process that was suspended within a body answers 408. */
 const retried: ReadonlySet<number> = new Set([408, 429]);
 
 export interface SendOptions {
   readonly captures: readonly StormProcess[];
   readonly projects: readonly StormProject[];
   readonly batches: readonly StormBatch[];
-  /** Time over which the batches are spread, s; 0: as fast as they are taken. */
+  /** Time over which the batches are spread, s; 0 means as fast as they are accepted. */
   readonly seconds: number;
 }
 
-/** Each sender one batch after the other, the same bytes until some capture process has answered 200. */
+/** Each sender sends one batch after the other, with the same bytes until a capture process has answered 200. */
 export async function sendAll({ captures, projects, batches, seconds }: SendOptions): Promise<void> {
   const started = performance.now();
   const queues = Map.groupBy(batches, ({ project, sender }) => `${project}/${sender}`).values();
@@ -60,7 +60,7 @@ async function isTaken(url: string, body: Buffer<ArrayBuffer>): Promise<boolean>
     return false;
   } catch (error) {
     if (error instanceof RefusedError) throw error;
-    // The process was killed, stands still or starts.
+    // The process was killed, is suspended or starts.
     return false;
   }
 }

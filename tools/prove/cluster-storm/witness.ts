@@ -1,6 +1,6 @@
 /**
- * Reads along in the event log. A batch whose sender was not told that it had been taken is sent again and lies there twice: its
- * events are stored once, but transformations see both. So the log alone says what they must have kept.
+ * Reads the event log alongside the pipelines. A batch whose response was lost is sent again and is in the log twice: its events are
+ * stored once, but transformations see both. So only the log determines what their storage must contain.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';

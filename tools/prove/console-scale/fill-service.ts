@@ -7,7 +7,7 @@ import { mixpanelRecords } from '../../../src/imports/formats/mixpanel/records.f
 import type { Service } from '../../compat/service.ts';
 import { faultyEvents, shopBatches } from './made-events.ts';
 
-/** How much lies in the service that the console is looked at with. */
+/** Amount of data in the service that the console shows. */
 export interface FillSizes {
   readonly events: number;
   readonly people: number;
@@ -29,10 +29,10 @@ const eventsPerBatch = 1_000;
 const senders = 3;
 const recordsPerRun = 100;
 const project = '/api/projects/@current/';
-/** Built in, and at work without settings; the others of the chain are switched off. */
+/** Built-in transformations that work without settings; the others of the chain are disabled. */
 const switchedOn = ['Bot filter', 'Property flattener', 'Referrer'];
 
-/** Fills an empty service: a year of events, faults, configs and runs, all of it over the wire as anybody would. */
+/** Fills an empty service: a year of events, faults, configs and runs, all through its public interfaces. */
 export async function fillService(deps: FillDeps, sizes: FillSizes): Promise<void> {
   const { service, say } = deps;
   const apiKey = await projectKeyOf(service);

@@ -12,7 +12,7 @@ export interface PageLook {
   readonly scroll?: string;
 }
 
-/** Ids of what lies in the service, for pages of one thing. */
+/** Ids of objects in the service, for detail pages. */
 export interface PageIds {
   readonly transformation: number;
   readonly importApp: number;

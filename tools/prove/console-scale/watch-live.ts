@@ -103,7 +103,7 @@ export async function watchLive(context: BrowserContext, base: string, options: 
   }
 }
 
-/** Sends so many events a second, in even batches, until it is stopped; answers with how many were taken. */
+/** Sends a number of events per second, in even batches, until stopped; returns how many were accepted. */
 function startFlood({ service, apiKey, perSecond }: WatchOptions): { stop(): Promise<number> } {
   const perBatch = Math.round(perSecond / batchesPerSecond);
   const over = new AbortController();

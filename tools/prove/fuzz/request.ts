@@ -18,8 +18,8 @@ export interface World {
 }
 
 /**
- * How a request ends: `whole` has a clear end, so that others follow on its connection; the others have a connection of their
- * own. `closed`: the client says that nothing follows. `silent`: it waits. `gone`: it goes away without waiting for an answer.
+ * How a request ends. `whole`: with a clear end, so that others follow on its connection; the others have a separate connection.
+ * `closed`: the client ends its side. `silent`: it waits. `gone`: it disconnects without waiting for a response.
  */
 export type Ending = 'whole' | 'closed' | 'silent' | 'gone';
 
@@ -45,7 +45,7 @@ export interface Written {
   readonly target: string;
   readonly headers?: Headers;
   readonly body?: Buffer | undefined;
-  /** The body in chunks of so many bytes, without Content-Length. */
+  /** Sends the body in chunks of this size, without Content-Length. */
   readonly chunkBytes?: number | undefined;
   readonly statuses?: ReadonlySet<number>;
   readonly witness?: string;

@@ -6,7 +6,7 @@ import type { Ending, FuzzRequest, RequestMaker, World } from './request.ts';
 
 /** Invalid HTTP: each on a separate connection, because its end is undefined. */
 
-/** Cut off anywhere: the client ends, waits in silence, or goes away. */
+/** Truncated anywhere: the client ends its side, waits silently, or disconnects. */
 export const cutOff: RequestMaker = (draw, world) => {
   const { bytes, method } = usual(draw, world);
   // Silence costs seconds until the service has had enough of it.

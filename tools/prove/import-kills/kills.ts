@@ -40,7 +40,7 @@ export function createKiller(kills: number): Killer {
   };
 }
 
-/** The step is done and the service ready when it returns. `killsMax`: so many at most hit it. */
+/** Returns when the step is done and the service is ready. At most `killsMax` kills hit it. */
 export async function throughKills(step: Step, killsMax: number, killer: Killer, options: KillOptions): Promise<void> {
   const { service, random, say } = options;
   const path = await step.begin();

@@ -1,4 +1,4 @@
-/** A service with live events, three runs that overlap, one of them taken back and one replaced. */
+/** A service with live events and three overlapping runs, of which one is undone and one replaced. */
 import type { WireEvent } from '../../../src/wire/contract/wire-event.ts';
 import type { ProofService } from '../one-machine/service.ts';
 import { proofKeys } from '../one-machine/service.ts';
@@ -69,7 +69,7 @@ const replaceFailpoints = [
   'import_load_committed:3',
 ];
 
-/** The service is ready. What came live before the runs is stored when this returns. `isSpared`: without what is taken back. */
+/** Returns when the service is ready and has stored the live events before the runs. `isSpared`: without the runs that are undone. */
 export async function openWorld(service: ProofService, history: UndoHistory, isSpared: boolean): Promise<World> {
   const client = undoClient(service, proofKeys);
   await sendLive(service, proofKeys, history.before);

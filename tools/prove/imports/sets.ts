@@ -44,7 +44,7 @@ export function setOfEvents(events: Iterable<WireEvent>): EventSet {
   return set;
 }
 
-/** What lies in the store of a service that is stopped. */
+/** Returns the stored events of a stopped service. */
 export async function storedSet(dataDir: string): Promise<EventSet> {
   const session = new Session(join(dataDir, 'events'));
   const set: EventSet = new Map();

@@ -15,7 +15,7 @@ export const proofKeys = {
 /** The service itself and its children: the embedded event store, and what plugins run in. */
 export const proofParts = ['service', 'store', 'plugins'] as const;
 export type ProofPart = (typeof proofParts)[number];
-/** With the process that works on imports. */
+/** Including the import process. */
 export type KillablePart = ProofPart | 'imports';
 
 export interface ProofService {

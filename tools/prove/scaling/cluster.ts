@@ -22,7 +22,7 @@ export const scalingKeys = { project: 'phc_scalingProjectKey0123456789', persona
 export interface ScalingProcess {
   readonly pid: number;
   readonly url: string;
-  /** SIGSTOP: a backlog gathers meanwhile. A process loses its slots when it stands still for longer than their lease. */
+  /** Sends SIGSTOP, so that a backlog accumulates. A process loses its slots when it is suspended for longer than their lease. */
   pause(): void;
   /** SIGCONT. */
   resume(): void;
@@ -39,7 +39,7 @@ export interface ScalingCluster extends AsyncDisposable {
   start(roles: string): Promise<ScalingProcess>;
 }
 
-/** Real Kafka and PostgreSQL; ClickHouse is chDB behind HTTP, the bucket a stand-in in this process. */
+/** Real Kafka and PostgreSQL; ClickHouse is chDB behind HTTP, the bucket a test double in this process. */
 export async function openScalingCluster(slots: number): Promise<ScalingCluster> {
   await using cleanup = new AsyncDisposableStack();
   const dir = mkdtempSync(join(tmpdir(), 'millrace-scaling-'));

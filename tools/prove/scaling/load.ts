@@ -11,7 +11,7 @@ export interface LoadShape {
   readonly eventsPerRequest: number;
   /** Every event sets properties of its person. */
   readonly sets?: boolean;
-  /** Requests a second that are sent while pipelines work; absent: they stand still until all is in the log. */
+  /** Requests per second while pipelines work; absent: they are suspended until everything is in the log. */
   readonly requestsPerSecond?: number;
 }
 

@@ -1,4 +1,4 @@
-/** CPU time of every part of a cluster while it takes and stores so many events. */
+/** CPU time of every component of a cluster while it accepts and stores a number of events. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Metadata } from '../../../src/stores/metadata/database.ts';
 import { readCursors } from '../../../src/pipeline/cursors.ts';
@@ -33,7 +33,7 @@ export interface Measure {
   readonly cpu: CpuOfParts;
   /** Of all pipelines, with what they take while they are idle. */
   readonly pipelinesCpu: number;
-  /** Leases that ran out while the processes stood still. */
+  /** Leases that expired while the processes were suspended. */
   readonly slotsLost: number;
   /** Bytes of requests in the log. */
   readonly logBytes: number;
@@ -53,8 +53,8 @@ const triesMax = 2;
 const idleSeconds = 8;
 
 /**
- * Again when a process has lost slots while it stood still, because the machine was busy with something else: what it remembered of
- * them is gone then, and has to be read again. The last try counts all the same, and says so.
+ * Measures, and repeats if a process lost slots while it was suspended, because the machine was busy: it then has to read its cached
+ * state again. The last attempt counts anyway, which the result reports.
  */
 export async function measure(scene: Scene, shape: LoadShape, nextSeed: () => number): Promise<Measure> {
   for (let tries = 1; ; tries += 1) {

@@ -19,7 +19,7 @@ export interface WorkDone {
   readonly cpu: number;
 }
 
-/** Least squares over the relative errors, so that small measures count as much as large ones. `idle` is measured apart. */
+/** Least squares over the relative errors, so that small measurements count as much as large ones. `idle` is measured separately. */
 export function fitModel(measures: readonly WorkDone[], idle: number): CostModel {
   let [ww, we, ee, wc, ec] = [0, 0, 0, 0, 0];
   for (const measure of measures) {

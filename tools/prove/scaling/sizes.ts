@@ -5,9 +5,9 @@ import type { Metadata } from '../../../src/stores/metadata/database.ts';
 import type { ScalingCluster } from './cluster.ts';
 
 export interface StoredSizes {
-  /** Of a stored event, in one copy. */
+  /** Bytes of a stored event, in one copy. */
   readonly eventBytes: number;
-  /** Of a person in the metadata store, with its distinct id and indexes. */
+  /** Bytes of a person in the metadata store, with its distinct id and indexes. */
   readonly personBytes: number;
 }
 

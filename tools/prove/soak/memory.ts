@@ -5,7 +5,7 @@ import { fitLine, type Line, type Sample } from './fit.ts';
 import type { Heaps } from './heaps.ts';
 
 /**
- * Resident memory of each process; of the service's own also what its threads have in use after full collections, and what lies outside
+ * Resident memory of each process; for the service also the memory that its threads use after full collections, and the memory outside
  * of V8's heaps (buffers, SQLite, threads).
  */
 export const watchedMemory = [...proofParts, 'live', 'outside'] as const;

@@ -24,9 +24,9 @@ const dayMs = 86_400_000;
 const firstYear = 2012;
 const daysInYear = 28;
 const years = 12;
-/** Apart by so many months, so that a batch goes to several partitions. */
+/** Months between events, so that a batch has several partitions. */
 const months = [0, 2, 3, 7, 10];
-/** Has no divisor in common with a day: numbers one after the other are far apart, and no two meet. */
+/** Has no divisor in common with a day: consecutive numbers are far apart, and no two are equal. */
 const strideMs = 7919;
 /** Of an epoch, and of all of them. */
 const people = { own: 24, shared: 10 } as const;

@@ -19,13 +19,13 @@ export interface Storm extends AsyncDisposable {
   readonly service: ProofService;
   readonly ledger: StormLedger;
   /**
-   * Something is killed with SIGKILL at a random moment, and what does not start again by itself is started. `wanted`: what, as soon
-   * as it is there; by default one drawn at random, or the service when that is not there. Says what.
+   * Kills a process with SIGKILL at a random moment, and starts what does not restart automatically. `wanted`: the victim, as soon as
+   * it exists; by default a random one, or the service if that one does not exist. Returns the victim.
    */
   round(wanted?: Victim): Promise<Victim>;
-  /** Load and kills end for as long as it takes to compare what was stored since the last time. Returns what is wrong. */
+  /** Pauses load and kills while it compares what was stored since the last time. Returns the differences. */
   check(): Promise<string[]>;
-  /** The same of everything since the beginning. */
+  /** Does the same for everything since the beginning. */
   checkAll(): Promise<string[]>;
 }
 
@@ -103,7 +103,7 @@ function isOf(epoch: number) {
   return ({ properties }: { readonly properties: Readonly<Record<string, unknown>> }) => properties['epoch'] === epoch;
 }
 
-/** Waits for what is under way. */
+/** Waits for current work. */
 async function differencesOfCounts(service: ProofService, ledger: StormLedger): Promise<string[]> {
   const expected = JSON.stringify({ standard: ledger.counts.standard, historical: ledger.counts.historical });
   const { standard, historical } = await untilStored(service, ledger.counts);
