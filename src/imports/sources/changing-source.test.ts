@@ -127,7 +127,7 @@ describe('a file that changes while it is read never ends as exact with records 
     const grows = meddled(filesIn(file), () => appendFile(file, textOf(more)), 1000);
     const run = test.run(grows);
     await expect(run).rejects.toThrow(RunFailedError);
-    await expect(run).rejects.toThrow(/a\.jsonl grew from \d+ to \d+ bytes, again and again: wait until/);
+    await expect(run).rejects.toThrow(/a\.jsonl grew from \d+ to \d+ bytes, repeatedly: wait until/);
     expect(grows.opened).toHaveLength(4);
     expect((await (await test.hold()).parts()).some(({ complete }) => complete)).toBe(true);
   });
@@ -216,7 +216,7 @@ describe('a directory that changes while it is read', () => {
       () => writeFile(join(dir, 'data', `more-${files++}.jsonl`), '{}\n'),
       1000,
     );
-    await expect(test.run(source)).rejects.toThrow(/more-\d+\.jsonl is new.*again and again/);
+    await expect(test.run(source)).rejects.toThrow(/more-\d+\.jsonl is new.*repeatedly/);
   });
 });
 
