@@ -19,7 +19,7 @@ import { matchingDeadLetters, type DeadLetter, type DeadLetterFilter } from './d
  * A letter that is sent becomes `replayed`; one that is still invalid stays open and is unmarked. Open marked letters are
  * therefore the remaining work, however often the worker changes.
  */
-export const replayStates = ['queued', 'running', 'done', 'cancelled'] as const;
+const replayStates = ['queued', 'running', 'done', 'cancelled'] as const;
 export type ReplayState = (typeof replayStates)[number];
 
 /** Letters that are still invalid, by reason. */

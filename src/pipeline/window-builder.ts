@@ -40,7 +40,7 @@ import type { EventDraft, RecordContext } from './event-draft.ts';
 import { createSplicer } from './splicer.ts';
 
 /** JSON at which a window is full. */
-export const inflatedBytesPerWindow = 32 * 1024 * 1024;
+const inflatedBytesPerWindow = 32 * 1024 * 1024;
 /**
  * Records whose persons have to be loaded first wait together up to this much JSON. The others are finished one by one,
  * while their bytes are still in the processor's cache, and before the garbage collector sees them.

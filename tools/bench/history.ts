@@ -4,7 +4,7 @@ import { appendFileSync } from 'node:fs';
 const page = new URL('../../docs/benchmarks-log.md', import.meta.url);
 
 /** `| 100 live | 253 k | 513 k | **0.52** (…) |` → "100 live 0.52": the ratios of a table, by the name of their row. */
-export function ratiosOf(tables: string): string {
+function ratiosOf(tables: string): string {
   const ratios = tables.split('\n').flatMap((line) => {
     const [, name, ratio] = /^\| ([^|]+?) \|.*?\*\*(\d+\.\d+)\*\*/.exec(line) ?? [];
     return name === undefined ? [] : [`${name} ${ratio}`];

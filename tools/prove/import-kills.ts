@@ -93,7 +93,7 @@ async function main(): Promise<number> {
 interface Lived {
   readonly dataDir: string;
   readonly state: ProjectState;
-  /** State of the last import. */
+  /** Duration of the last import. */
   readonly runMs: number;
 }
 

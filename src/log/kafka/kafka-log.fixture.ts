@@ -34,7 +34,7 @@ export function testOptions(more: Partial<KafkaLogOptions> = {}): KafkaLogOption
 }
 
 /** The cursors that a metadata store would keep. */
-export function createCursors() {
+function createCursors() {
   const seqs: Record<Lane, Map<number, number>> = { live: new Map(), historical: new Map() };
   return {
     read: async () => seqs,

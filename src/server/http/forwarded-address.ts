@@ -47,7 +47,7 @@ export function clientAddress(forwardedFor: string): string | undefined {
 }
 
 /** Returns an address without port, brackets, quotes and zone, unwrapping IPv4 in IPv6, or `undefined` if it is not an address. */
-export function plainAddress(text: string): string | undefined {
+function plainAddress(text: string): string | undefined {
   const bare = text.trim().replaceAll('"', '');
   const address = (/^\[([^\]]*)\](?::\d+)?$/.exec(bare)?.[1] ?? bare.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1'))
     .replace(/%.*$/s, '')

@@ -25,7 +25,7 @@ export interface ImportConfigWatcher extends RunWatcher {
 }
 
 /** Source of a config's error: only a run clears what a run has set. */
-export const importSource = 'import';
+const importSource = 'import';
 
 type Figures = Pick<ConfigCounts, 'succeeded' | 'failed' | 'dropped'>;
 

@@ -60,7 +60,7 @@ export async function openProcess(): Promise<ServiceThread> {
 }
 
 /** Port to the parent process. */
-export const processPort: CallPort = {
+const processPort: CallPort = {
   // This process ends with its parent.
   postMessage: (message) => void (process.connected && process.send?.(message, undefined, {}, () => undefined)),
   on: (event, listener) => process.on(event, listener),

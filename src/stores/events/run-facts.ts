@@ -45,7 +45,7 @@ interface OrderPass {
 }
 
 /** One more than the last component. */
-export const componentsEnd = 2 ** 32;
+const componentsEnd = 2 ** 32;
 /** The text of a statement is limited to 256 KiB. */
 export const pairsMax = 16_384;
 const componentsPerPassDefault = 4_000_000;

@@ -8,7 +8,7 @@ import type { Database } from './database.ts';
 import { inTransaction, type Queries } from './queries.ts';
 
 /** Longest label, in characters. */
-export const keyLabelLengthMax = 40;
+const keyLabelLengthMax = 40;
 
 /** A personal key as shown; the key itself is only known when it is created. */
 export interface PersonalApiKey {

@@ -29,7 +29,7 @@ export interface RebuildCounts {
   readonly ties_not_followed: number;
 }
 
-export const noRebuildCounts: RebuildCounts = {
+const noRebuildCounts: RebuildCounts = {
   persons_before: 0,
   persons_after: 0,
   groups_before: 0,

@@ -34,7 +34,7 @@ export interface MonthPlace {
   readonly after: MonthRowKey;
 }
 
-export function moveFile(dataDir: string): string {
+function moveFile(dataDir: string): string {
   return join(dataDir, 'move.json');
 }
 

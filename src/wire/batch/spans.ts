@@ -44,7 +44,7 @@ export function isNumberAt(json: Buffer, from: number): boolean {
   return byte === 0x2d || (byte >= 0x30 && byte <= 0x39);
 }
 
-export function hasBackslash(json: Buffer, from: number, to: number): boolean {
+function hasBackslash(json: Buffer, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if (json[at] === 0x5c) return true;
   return false;
 }

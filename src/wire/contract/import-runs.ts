@@ -162,7 +162,6 @@ export const importRunsQuerySchema = Type.Object({
     Type.String({ ...stated.cursor, description: 'Position after the previous page, from `next`.', maxLength: 100 }),
   ),
 });
-export type ImportRunsQuery = Static<typeof importRunsQuerySchema>;
 
 export const importRunsSchema = Type.Object({
   next: orNull(Type.String(), 'URL of the next page, with older runs.'),

@@ -87,4 +87,3 @@ export const importScheduleSetSchema = Type.Object(
 export type ImportScheduleSet = Static<typeof importScheduleSetSchema>;
 
 export const importScheduleUpdateSchema = Type.Object({ paused });
-export type ImportScheduleUpdate = Static<typeof importScheduleUpdateSchema>;

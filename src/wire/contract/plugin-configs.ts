@@ -45,7 +45,6 @@ export const pluginConfigListQuerySchema = Type.Object({
   plugin: Type.Optional(Type.Integer({ description: 'Only configs of the plugin with this id.' })),
   deleted: Type.Optional(Type.Boolean({ description: 'True returns the configs in the bin instead.' })),
 });
-export type PluginConfigListQuery = Static<typeof pluginConfigListQuerySchema>;
 
 export const restorableFields = ['settings', 'enabled', 'name', 'description', 'plugin', 'deleted'] as const;
 export type RestorableField = (typeof restorableFields)[number];
@@ -59,7 +58,6 @@ export const pluginConfigRestoreSchema = Type.Object({
   ),
   dry_run: Type.Optional(Type.Boolean({ description: 'Change nothing and return the resulting record.' })),
 });
-export type PluginConfigRestore = Static<typeof pluginConfigRestoreSchema>;
 
 const optionalFields = {
   enabled: Type.Optional(

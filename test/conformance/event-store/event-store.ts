@@ -53,7 +53,7 @@ export async function countRows(store: EventStore, project: number): Promise<{ a
 }
 
 /** Returns one row per month for `months` months from `first`, a day number. */
-export function monthlyRows(project: number, months: number, first: number): EventRow[] {
+function monthlyRows(project: number, months: number, first: number): EventRow[] {
   return Array.from({ length: months }, (_, i) => testRow(project, { keyDay: first + i * 31 }));
 }
 

@@ -8,7 +8,7 @@ import type { Heaps } from './heaps.ts';
  * Resident memory of each process; for the service also the memory that its threads use after full collections, and the memory outside
  * of V8's heaps (buffers, SQLite, threads).
  */
-export const watchedMemory = [...proofParts, 'live', 'outside'] as const;
+const watchedMemory = [...proofParts, 'live', 'outside'] as const;
 export type WatchedMemory = (typeof watchedMemory)[number];
 
 /** MB over hours since the beginning. */
