@@ -1,42 +1,79 @@
-import { isObject } from '../../../../base/json.ts';
+import { distinctIdCharsMax, nameCharsMax } from '../../../../wire/batch/limits.ts';
 import { notEventWarning } from '../../../../wire/batch/not-events.ts';
+import { withoutPersonChanges } from '../../../../wire/contract/profile-events.ts';
+import { skippedNameReason } from '../../../formats/event-writer.ts';
+import { hashText, type Words } from '../rows/event-keys.ts';
+import type { IdCount, NameEntry } from '../tally/event-tally.ts';
+import type { SegmentTally } from '../tally/segment-tally.ts';
 import { pieceWords, wordBytes, type Arena } from './arena.ts';
-import type { CompiledTable, Target } from './compiled-table.ts';
-import { Fragments, type Fragment } from './fragments.ts';
-import { knownIdentity, knownName, type KnownIdentity, type KnownName } from './known.ts';
-import type { MakeAnswer } from './memos.ts';
-import type { PlainDerived, PlainTable } from './plain-table.ts';
+import type { CompiledMap, Target } from './compiled-map.ts';
+import type { ComputedIdentity, ComputedName } from './computed.ts';
+import { Fragments } from './fragments.ts';
 
-/** A name with its address in the memory of the module. */
-export interface StoredName extends KnownName {
+/** The name of an event with what follows from it. */
+export interface KnownName {
+  readonly name: string;
+  /** Why the event is skipped; `undefined` if it is not. */
+  readonly skipReason: string | undefined;
+  /** Whether the event only shows that its person exists. */
+  readonly changesNothing: boolean;
+  /** Address in the memory of the module. */
   readonly address: number;
+  /** Its entry in `tally`, the segment that counted it last. */
+  entry: NameEntry | undefined;
+  tally: SegmentTally | undefined;
+}
+
+/** The person of an event with what follows from the ids. The words are the hash of the distinct_id. */
+export interface KnownIdentity extends Words {
+  readonly distinctId: string;
+  readonly link: ComputedIdentity['link'];
+  count: IdCount | undefined;
+  tally: SegmentTally | undefined;
 }
 
 export interface AnswerDeps {
-  readonly table: PlainTable;
-  readonly compiled: CompiledTable;
+  readonly compiled: CompiledMap;
   /** Receives the answers. */
   readonly arena: Arena;
   /** Returns the number of an unmapped name. */
   readonly unmappedNumber: (name: string) => number;
-  readonly names: StoredName[];
+  readonly names: KnownName[];
   /** Flags of names that need no sample: the module forgets names, and does not cache long ones. */
   readonly sampledNames: Map<string, number>;
   readonly identities: KnownIdentity[];
 }
 
+/** Writes a value to memory and returns its address; 0 if it makes the record unusual. */
+type PutAnswer<Value> = (value: Value) => number;
+
 /** Words of `Name` in assembly/convert.ts. */
 export const nameWords = { number: 2, flags: 3 } as const;
 export const nameFlags = { sampled: 1, sampledLinked: 2, skipped: 4 } as const;
 
-export function nameAnswer({ table, arena, names, sampledNames }: AnswerDeps): MakeAnswer {
-  return (values) => {
-    const known = knownName(table, values);
+/** Events that concern persons and groups by their name. */
+const unusualEvents: ReadonlySet<string> = new Set([
+  '$create_alias',
+  '$group_identify',
+  '$groupidentify',
+  '$identify',
+  '$merge_dangerously',
+]);
+
+export function putName({ arena, names, sampledNames }: AnswerDeps): PutAnswer<ComputedName> {
+  return ({ name, isSkipped }) => {
     // The reader skips and counts what is not stored as an event.
-    if (known === undefined || notEventWarning(known.name) !== undefined) return 0;
-    const flags = known.skipReason === undefined ? (sampledNames.get(known.name) ?? 0) : nameFlags.skipped;
-    const address = arena.putWords([...pieceWords(arena.putText(known.name)), names.length, flags]);
-    names.push({ ...known, address });
+    if (unusualEvents.has(name) || !isValidText(name, nameCharsMax) || notEventWarning(name) !== undefined) return 0;
+    const flags = isSkipped ? nameFlags.skipped : (sampledNames.get(name) ?? 0);
+    const address = arena.putWords([...pieceWords(arena.putText(name)), names.length, flags]);
+    names.push({
+      name,
+      skipReason: isSkipped ? skippedNameReason(name) : undefined,
+      changesNothing: withoutPersonChanges.has(name),
+      address,
+      entry: undefined,
+      tally: undefined,
+    });
     return address;
   };
 }
@@ -44,70 +81,62 @@ export function nameAnswer({ table, arena, names, sampledNames }: AnswerDeps): M
 /** Words of `Identity` there, before the time of its earliest link, a double. */
 const identityWords = 4;
 
-export function identityAnswer(deps: AnswerDeps): MakeAnswer {
-  const { table, compiled, arena, identities } = deps;
-  const fragments = new Fragments(compiled);
-  return (values) => {
-    const found = knownIdentity(table, fragments, values);
-    if (found === undefined) return 0;
-    const id = arena.putText(found.known.distinctId);
-    const fragment = putFragment(deps, found.fragment);
-    const number = identities.push(found.known) - 1;
-    const address = arena.putWords([...pieceWords(id), fragment, number], 8);
-    arena.setDouble(address + identityWords * wordBytes, found.known.link === undefined ? -1 : Infinity);
+export function putIdentity(deps: AnswerDeps): PutAnswer<ComputedIdentity> {
+  const { arena, identities } = deps;
+  const putProperties = putFragment(deps);
+  return ({ distinctId, link, properties }) => {
+    const ids = link === undefined ? [distinctId] : [distinctId, link.user, link.device];
+    const fragment = ids.every(isStoredUnchanged) ? putProperties(properties) : 0;
+    if (fragment === 0) return 0;
+    const known: KnownIdentity = { distinctId, low: 0, high: 0, link, count: undefined, tally: undefined };
+    hashText(distinctId, known);
+    const number = identities.push(known) - 1;
+    const address = arena.putWords([...pieceWords(arena.putText(distinctId)), fragment, number], 8);
+    arena.setDouble(address + identityWords * wordBytes, link === undefined ? -1 : Infinity);
     return address;
   };
 }
 
-/** Returns the answer of a step as `Fragment` of assembly/convert/properties.ts. */
-export function derivedAnswer(deps: AnswerDeps, { make }: PlainDerived, target: Target): MakeAnswer {
-  const fragments = new Fragments(deps.compiled, target);
-  return (values) => {
-    const properties = make(values);
-    const fragment = properties && fragments.of(properties);
-    return fragment === undefined ? 0 : putFragment(deps, fragment);
-  };
+/** Whether an id is neither shortened nor trimmed. */
+function isStoredUnchanged(id: string): boolean {
+  const first = id.charCodeAt(0);
+  const last = id.charCodeAt(id.length - 1);
+  return first > 0x20 && first < 0x7f && last > 0x20 && last < 0x7f && isValidText(id, distinctIdCharsMax);
+}
+
+function isValidText(text: string, charsMax: number): boolean {
+  return text.length > 0 && text.length <= charsMax && !text.includes('\0') && text.isWellFormed();
 }
 
 const fragmentBytes = 32;
 
-/** Writes a fragment, followed by its lists of numbers. */
-function putFragment({ arena, unmappedNumber }: AnswerDeps, { text, names, tracked, unmapped }: Fragment): number {
-  const { from, bytes } = arena.putText(text);
-  const lists = names.length + tracked.length + unmapped.length;
-  const address = arena.allocate(fragmentBytes + lists * wordBytes);
-  const ofNames = address + fragmentBytes;
-  const ofTracked = ofNames + names.length * wordBytes;
-  const ofUnmapped = ofTracked + tracked.length * wordBytes;
-  const lengths = [names.length, tracked.length / 3, unmapped.length] as const;
-  arena.setWords(address, [from, bytes, ofNames, lengths[0], ofTracked, lengths[1], ofUnmapped, lengths[2]]);
-  arena.setWords(ofNames, names);
-  // The number of a property, then start and end of its value.
-  for (let at = 0; at < tracked.length; at += 1)
-    arena.setWord(ofTracked, at, (tracked[at] ?? 0) + (at % 3 === 0 ? 0 : from));
-  for (let at = 0; at < unmapped.length; at += 1) arena.setWord(ofUnmapped, at, unmappedNumber(unmapped[at] ?? ''));
-  return address;
-}
-
-/** Normalises a text in place. */
-export function normalisedAnswer({ arena }: AnswerDeps, normalise: (text: string) => string): MakeAnswer {
-  return ([value]) => {
-    const text = JSON.stringify(typeof value === 'string' ? normalise(value) : value);
-    return arena.putWords(pieceWords(arena.putText(text)));
+/** Writes properties as a `Fragment` of assembly/convert/properties.ts, followed by its lists of numbers. */
+export function putFragment(
+  { compiled, arena, unmappedNumber }: AnswerDeps,
+  target: Target = 'properties',
+): PutAnswer<Readonly<Record<string, unknown>>> {
+  const fragments = new Fragments(compiled, target);
+  return (properties) => {
+    const fragment = fragments.of(properties);
+    if (fragment === undefined) return 0;
+    const { names, tracked, unmapped } = fragment;
+    const { from, bytes } = arena.putText(fragment.text);
+    const lists = names.length + tracked.length + unmapped.length;
+    const address = arena.allocate(fragmentBytes + lists * wordBytes);
+    const ofNames = address + fragmentBytes;
+    const ofTracked = ofNames + names.length * wordBytes;
+    const ofUnmapped = ofTracked + tracked.length * wordBytes;
+    const lengths = [names.length, tracked.length / 3, unmapped.length] as const;
+    arena.setWords(address, [from, bytes, ofNames, lengths[0], ofTracked, lengths[1], ofUnmapped, lengths[2]]);
+    arena.setWords(ofNames, names);
+    // The number of a property, then start and end of its value.
+    for (let at = 0; at < tracked.length; at += 1)
+      arena.setWord(ofTracked, at, (tracked[at] ?? 0) + (at % 3 === 0 ? 0 : from));
+    for (let at = 0; at < unmapped.length; at += 1) arena.setWord(ofUnmapped, at, unmappedNumber(unmapped[at] ?? ''));
+    return address;
   };
 }
 
-/** Derives a text from members: a part of an id, or a time. */
-export function textAnswer(
-  { arena }: AnswerDeps,
-  make: (values: readonly unknown[]) => string | undefined,
-): MakeAnswer {
-  return (values) => {
-    const text = make(values);
-    return text === undefined ? 0 : arena.putWords(pieceWords(arena.putText(text)));
-  };
+export function putText({ arena }: AnswerDeps): PutAnswer<string> {
+  return (text) => arena.putWords(pieceWords(arena.putText(text)));
 }
-
-/** Rejects group keys with surrounding white space, which the reader counts. */
-export const trimmedAnswer: MakeAnswer = ([value]) =>
-  Number(isObject(value) && Object.values(value).every((key) => typeof key !== 'string' || key.trim() === key));

@@ -4,7 +4,7 @@ import { runMark } from '../../../checksum.ts';
 import { partsSeparator } from '../../../formats/derived-uuids.ts';
 import type { RecordReader } from '../../../formats/format.ts';
 import type { IdCounter } from '../../../formats/occurrences.ts';
-import type { PlainTable } from './plain-table.ts';
+import type { RecordMap } from '../../../formats/record-map.ts';
 import type { IdCount, NameEntry } from '../tally/event-tally.ts';
 import type { UnmappedNames } from '../segment/find-unmapped.ts';
 import type { RowColumns } from '../../../../stores/events/rows.ts';
@@ -12,17 +12,15 @@ import { microsOfRow, personEffect, rowFlags, rowsMax, rowWords as word, wordsPe
 import type { RecordLedger } from '../segment/record-ledger.ts';
 import type { SegmentTally } from '../tally/segment-tally.ts';
 import type { SegmentRows } from '../rows/segment-rows.ts';
-import { nameFlags, nameWords, type StoredName } from './answers.ts';
-import { compileTable } from './compiled-table.ts';
-import type { KnownIdentity, KnownName } from './known.ts';
+import { nameFlags, nameWords, type KnownIdentity, type KnownName } from './answers.ts';
+import { compileMap, type CompiledMap } from './compiled-map.ts';
 import { nameNumbersMax } from './key-meaning.ts';
 import type { Host, ConvertModule } from './convert-module.ts';
 import { Arena, ArenaFullError, wordBytes } from './arena.ts';
-import { plainOf } from './plain-of-map.ts';
-import { writeTable, type TableMemory } from './table-memory.ts';
+import { contentOf, writeMap, type MapMemory } from './map-memory.ts';
 
 /**
- * Converts usual records from bytes to columns, by the table of their format. The result for a record equals that of the reader and of
+ * Converts usual records from bytes to columns, by the map of their format. The result for a record equals that of the reader and of
  * convert-event.ts; records for which this is not certain are unusual and are left to them.
  */
 export interface FastConverter {
@@ -62,9 +60,9 @@ export interface FastConverterOptions {
  * Creates the converter of a reader; `undefined` if it would handle no records. The module serves the converter that was created last.
  */
 export function createFastConverter(options: FastConverterOptions): FastConverter | undefined {
-  const { module, read } = options;
-  const table = read.map && plainOf(read.map);
-  return module && table && new Converter(module, table, options);
+  const { module, read, unmapped } = options;
+  const compiled = module && read.map && compileMap(read.map, unmapped);
+  return compiled && new Converter(module, compiled, options);
 }
 
 /** Lines are converted in slices; a longer line is unusual. */
@@ -99,10 +97,10 @@ const propertiesFull = 1 << 20;
 
 class Converter implements FastConverter, Host {
   readonly #module: ConvertModule;
-  readonly #table: PlainTable;
-  readonly #memory: TableMemory;
+  readonly #map: RecordMap;
+  readonly #memory: MapMemory;
   readonly #answers: Arena;
-  readonly #names: StoredName[] = [];
+  readonly #names: KnownName[] = [];
   readonly #sampledNames = new Map<string, number>();
   readonly #identities: KnownIdentity[] = [];
   readonly #unmapped: string[] = [];
@@ -129,9 +127,9 @@ class Converter implements FastConverter, Host {
   #from = 0;
   #to = 0;
 
-  constructor(module: ConvertModule, table: PlainTable, { runId, eventBytesMax, now, unmapped }: FastConverterOptions) {
+  constructor(module: ConvertModule, compiled: CompiledMap, { runId, eventBytesMax, now }: FastConverterOptions) {
     this.#module = module;
-    this.#table = table;
+    this.#map = compiled.map;
     this.#now = now;
     module.host = this;
     const arena = new Arena(module, module.code.heapBase());
@@ -141,9 +139,8 @@ class Converter implements FastConverter, Host {
     const message = arena.allocate(messageBytes + slackBytes);
     const answers = arena.allocate(answersBytes + slackBytes);
     this.#answers = new Arena(module, answers, answers + answersBytes);
-    this.#memory = writeTable(module, arena, {
-      table,
-      compiled: compileTable(table, unmapped),
+    this.#memory = writeMap(module, arena, {
+      compiled,
       arena: this.#answers,
       unmappedNumber: (name) => this.#unmappedNumber(name),
       names: this.#names,
@@ -195,7 +192,7 @@ class Converter implements FastConverter, Host {
     for (let each = 0; each < (block[blockWords.skipped] as number); each += 1) {
       tally.record();
       const name = this.#module.words[this.#columns.skipped / wordBytes + each] as number;
-      tally.skip((this.#names[name] as StoredName).skipReason ?? '');
+      tally.skip((this.#names[name] as KnownName).skipReason ?? '');
     }
     const rows = block[blockWords.rows] as number;
     if (rows === 0) return;
@@ -208,7 +205,7 @@ class Converter implements FastConverter, Host {
     const rows = this.#rows;
     const words = this.#words;
     const first = row * wordsPerRow;
-    const name = this.#names[words[first + word.name] as number] as StoredName;
+    const name = this.#names[words[first + word.name] as number] as KnownName;
     const identity = this.#identities[words[first + word.identity] as number] as KnownIdentity;
     const flags = words[first + word.flags] as number;
     const micros = this.#doubles[row * (wordsPerRow / 2) + microsOfRow] as number;
@@ -235,17 +232,17 @@ class Converter implements FastConverter, Host {
   }
 
   #linksOf({ link }: KnownIdentity, micros: number): readonly WireEvent[] {
-    const { identify } = this.#table;
-    if (link === undefined || identify === undefined) return [];
+    const { links } = this.#map;
+    if (link === undefined || links === undefined) return [];
     const { bytes, code } = this.#module;
     // `2021-03-04T05:06:07.089Z`, with six digits if there are microseconds.
     const time = bytes.toString('latin1', this.#timeText, code.writeTimeOf(this.#timeText, micros));
-    return identify(link.user, link.device, time);
+    return links(link.user, link.device, time);
   }
 
   /** Whether the record that stopped the last call is not needed as a sample; then similar ones will not stop either. */
   #markSampled(tally: SegmentTally): boolean {
-    const { name, address } = this.#names[this.#block[blockWords.name] as number] as StoredName;
+    const { name, address } = this.#names[this.#block[blockWords.name] as number] as KnownName;
     const isLinked = this.#block[blockWords.isLinked] === 1;
     const isSampled = !tally.wantsSample([name]);
     const isSampledLinked = isLinked && !tally.wantsSample(['$identify', name]);
@@ -292,7 +289,7 @@ class Converter implements FastConverter, Host {
 
   countUuid(isContent: boolean, uuid: number, at: number): number {
     const { bytes } = this.#module;
-    const occurrence = counterOf(this.#table, isContent)?.next(bytes.toString('latin1', uuid, uuid + 36)) ?? 1;
+    const occurrence = counterOf(this.#map, isContent)?.next(bytes.toString('latin1', uuid, uuid + 36)) ?? 1;
     return occurrence > 1 ? bytes.write(`${partsSeparator}${occurrence}`, at, 'latin1') : 0;
   }
 
@@ -354,10 +351,9 @@ function orUnusual(unusual: number, answer: () => number): number {
   }
 }
 
-function counterOf({ uuid }: PlainTable, isContent: boolean): IdCounter | undefined {
-  if (uuid.is === 'content') return uuid.occurrences;
-  if (uuid.is !== 'name') return undefined;
-  return isContent ? uuid.otherwise?.occurrences : uuid.occurrences;
+function counterOf({ uuid }: RecordMap, isContent: boolean): IdCounter | undefined {
+  if (isContent) return contentOf(uuid)?.occurrences;
+  return uuid.is === 'name' ? uuid.occurrences : undefined;
 }
 
 /** Returns the entry of the current segment. */

@@ -1,5 +1,5 @@
 import { normalisedTexts } from '../../../formats/normalise-properties.ts';
-import { isUnusualInFragment, type CompiledTable, type Target } from './compiled-table.ts';
+import { isUnusualInFragment, type CompiledMap, type Target } from './compiled-map.ts';
 
 /** Properties that are written unchanged: `"a":1,"b":"x",`. */
 export interface Fragment {
@@ -27,12 +27,12 @@ const namesMax = 10_000;
 
 /** Builds the fragments of one target. */
 export class Fragments {
-  readonly #table: CompiledTable;
+  readonly #compiled: CompiledMap;
   readonly #target: Target;
   readonly #names = new Map<string, FragmentName>();
 
-  constructor(table: CompiledTable, target: Target = 'properties') {
-    this.#table = table;
+  constructor(compiled: CompiledMap, target: Target) {
+    this.#compiled = compiled;
     this.#target = target;
   }
 
@@ -61,9 +61,9 @@ export class Fragments {
     const isOwn = this.#target === 'properties';
     const known = {
       key: `${JSON.stringify(name)}:`,
-      number: this.#table.names.numberOf(this.#target, name),
-      property: isOwn ? this.#table.propertyOf(name) : -1,
-      isUnmapped: isOwn && this.#table.isUnmapped(name),
+      number: this.#compiled.names.numberOf(this.#target, name),
+      property: isOwn ? this.#compiled.propertyOf(name) : -1,
+      isUnmapped: isOwn && this.#compiled.isUnmapped(name),
       isUnusual: isUnusualInFragment(this.#target, name),
     };
     if (this.#names.size === namesMax) this.#names.clear();
@@ -72,7 +72,8 @@ export class Fragments {
   }
 
   #normalised(name: string, value: unknown): unknown {
-    if (typeof value !== 'string' || this.#target !== 'properties' || this.#table.isNormalised) return value;
+    if (typeof value !== 'string' || this.#target !== 'properties' || this.#compiled.map.isNormalised === true)
+      return value;
     return normalisedTexts.get(name)?.(value) ?? value;
   }
 }

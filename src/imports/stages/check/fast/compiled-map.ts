@@ -1,7 +1,22 @@
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
-import type { PlainBag, PlainDerived, PlainIdPart, PlainList, PlainMembers, PlainTable } from './plain-table.ts';
 import { normalisedTexts } from '../../../formats/normalise-properties.ts';
+import type { Properties } from '../../../formats/read-values.ts';
+import type { Bag, Members, Pairs, PersonStep, RecordMap, Step } from '../../../formats/record-map.ts';
 import type { UnmappedNames } from '../segment/find-unmapped.ts';
+import {
+  computed,
+  computedIdentity,
+  computedName,
+  computedParts,
+  computedProperties,
+  guard,
+  guards,
+  type Computed,
+  type ComputedIdentity,
+  type ComputedName,
+  type ComputedParts,
+  type ComputedIdPart,
+} from './computed.ts';
 import {
   createNameNumbers,
   isUnusualKey,
@@ -11,16 +26,23 @@ import {
   type NameNumbers,
 } from './key-meaning.ts';
 
-/** A table in which numbers replace names. */
-export interface CompiledTable {
+/** A map as the converter needs it: names have numbers, and functions their inputs. */
+export interface CompiledMap {
+  readonly map: RecordMap;
+  readonly name: Computed<ComputedName>;
+  readonly identity: Computed<ComputedIdentity>;
+  /** `undefined` if the map declares the form of times. */
+  readonly time: Computed<string> | undefined;
+  readonly uuidParts: ComputedParts;
+  readonly steps: readonly CompiledStep[];
+  /** Steps that write person properties. */
+  readonly person: readonly CompiledPersonStep[];
   /** Objects whose members are read; the record comes first. */
   readonly objects: readonly CompiledObject[];
   readonly pairs: readonly CompiledPairs[];
   /** Lists of written members: those of the steps in their order, then those of the person. */
   readonly lists: readonly CompiledList[];
   readonly names: NameNumbers;
-  /** Whether values stay as they are. */
-  readonly isNormalised: boolean;
   /** Whether the name of a property is counted as unmapped. */
   readonly isUnmapped: (name: string) => boolean;
   /** Returns the number of the member at a path; -1 if it is not read. */
@@ -29,6 +51,14 @@ export interface CompiledTable {
   /** Returns the number of a property; -1 if it is not read. */
   readonly propertyOf: (name: string) => number;
   readonly properties: number;
+}
+
+/** A number is the index of a list. */
+export type CompiledStep = 'ids' | 'person' | '$set' | number | Computed<Properties>;
+
+export interface CompiledPersonStep {
+  readonly target: '$set' | '$set_once';
+  readonly step: number | Computed<Properties>;
 }
 
 export interface CompiledObject {
@@ -84,11 +114,6 @@ export const checkedProperties = {
   profile: '$process_person_profile',
 } as const;
 
-/** Whether a step writes a list. */
-export function isListed<Step extends object>(step: Step | string): step is Exclude<Step, PlainDerived> {
-  return typeof step === 'object' && !('make' in step);
-}
-
 /** Names that a fragment must not contain, because their values need checks. */
 export function isUnusualInFragment(target: Target, name: string): boolean {
   return (
@@ -98,14 +123,25 @@ export function isUnusualInFragment(target: Target, name: string): boolean {
   );
 }
 
-export function compileTable(table: PlainTable, unmapped: UnmappedNames): CompiledTable {
-  const derived = [...table.properties, ...(table.person ?? [])].filter(isDerived);
+/** Compiles a map; `undefined` if the converter handles none of its records. */
+export function compileMap(map: RecordMap, unmapped: UnmappedNames): CompiledMap | undefined {
+  if (map.usual === undefined || map.finish !== undefined || !isSupported(map)) return undefined;
+  const { form, from, read } = map.time;
+  const time = form === undefined ? computed(map, from, read) : undefined;
+  const [name, identity] = [computedName(map), computedIdentity(map)];
+  const { uuid } = map;
+  const uuidParts = computedParts(map);
+  const { steps, person, sources } = stepsOf(map);
+  const derived = [name, identity, time, ...uuidParts.parts, ...steps, ...person.map(({ step }) => step)].filter(
+    isComputed,
+  );
+  const inputs = (of: Computed<unknown>['of']): string[] =>
+    derived.flatMap((each) => (each.of === of ? each.from : []));
   const members = numbered([
-    ...table.event,
-    ...('path' in table.time ? [table.time.path] : table.time.from),
-    ...pathsOfUuid(table.uuid),
-    ...table.ids.paths,
-    ...derived.flatMap(({ of, from }) => (of === 'members' ? from : [])),
+    ...inputs('members'),
+    ...(form === undefined ? [] : [form.path]),
+    ...('path' in uuid ? [uuid.path] : []),
+    ...uuidParts.parts.flatMap((part) => (typeof part === 'object' && 'path' in part ? [part.path] : [])),
   ]);
   const properties = numbered([
     ...currentProperties,
@@ -115,11 +151,10 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
     ...Object.values(checkedProperties),
     countryName,
     countryCode,
-    ...derived.flatMap(({ of, from }) => (of === 'properties' ? from : [])),
+    ...inputs('properties'),
   ]);
   const names = createNameNumbers();
-  const sources = sourcesOf(table);
-  const outputOf = (target: Target, name: string): Pick<KeyMeaning, 'property' | 'output' | 'name' | 'unmapped'> => {
+  const outputOf = (target: Target, name: string): Output => {
     const isOwn = target === 'properties';
     return {
       property: isOwn ? (properties.get(name) ?? -1) : -1,
@@ -128,7 +163,94 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
       unmapped: isOwn && unmapped.isProperty(name) ? name : undefined,
     };
   };
-  const fieldOf = (name: string, { nothing }: PlainMembers, target: Target): KeyMeaning => ({
+  const compiling = { map, sources, members, names, outputOf };
+  return {
+    map,
+    name,
+    identity,
+    time,
+    uuidParts,
+    steps,
+    person,
+    objects: objectsOf(compiling),
+    pairs: pairsOf(compiling),
+    lists: sources.map((source) => listOf(compiling, source)),
+    names,
+    isUnmapped: (property) => unmapped.isProperty(property),
+    memberOf: (path) => members.get(path) ?? -1,
+    members: members.size,
+    propertyOf: (property) => properties.get(property) ?? -1,
+    properties: properties.size,
+  };
+}
+
+/** Whether the converter can execute every step. */
+function isSupported({ properties, person = [] }: RecordMap): boolean {
+  return [...properties, ...person].every((step) => {
+    if (typeof step !== 'object') return true;
+    if ('renames' in step) return step.renames.size === 0;
+    return !('bag' in step) || step.prefix === undefined;
+  });
+}
+
+function isComputed(each: CompiledStep | ComputedIdPart | Computed<unknown> | undefined): each is Computed<never> {
+  return typeof each === 'object' && 'read' in each;
+}
+
+/** The source of a list. */
+interface Source {
+  readonly step: Bag | Members | Pairs;
+  readonly target: Target;
+  readonly wins: boolean;
+  /** Selects properties; by default all that no earlier source selects. */
+  readonly takes?: (name: string) => boolean;
+}
+
+function stepsOf(map: RecordMap): Pick<CompiledMap, 'steps' | 'person'> & { readonly sources: readonly Source[] } {
+  const sources: Source[] = [];
+  const add = (source: Source): number => sources.push(source) - 1;
+  const compileStep = (step: Step): readonly CompiledStep[] => {
+    if (step === 'time') return [];
+    if (typeof step === 'string') return [step];
+    if ('run' in step) return [guard(map, step.from, step.isIdle)];
+    if ('renames' in step) return [];
+    if ('add' in step) return [computedProperties(step, map)];
+    const wins = 'bag' in step && step.taken === 'replaces' && step.apart === undefined;
+    return [add({ step, target: 'properties', wins })];
+  };
+  const compilePersonStep = (step: PersonStep): readonly CompiledPersonStep[] => {
+    if ('run' in step) return [{ target: '$set', step: guard(map, step.from, step.isIdle) }];
+    if ('renames' in step) return [];
+    if ('add' in step) return [{ target: step.into, step: computedProperties(step, map) }];
+    const target = step.into;
+    if (typeof target === 'string') return [{ target, step: add({ step, target, wins: true }) }];
+    // Sound: only a bag is split.
+    const bag = step as Bag;
+    const once = { ...bag, nothing: [...(bag.nothing ?? []), ...target.nothing] };
+    return [
+      { target: '$set_once', step: add({ step: once, target: '$set_once', wins: true, takes: target.once }) },
+      { target: '$set', step: add({ step: bag, target: '$set', wins: true }) },
+    ];
+  };
+  const steps = [...guards(map), ...map.properties.flatMap(compileStep)];
+  return { steps, person: (map.person ?? []).flatMap(compilePersonStep), sources };
+}
+
+type Output = Pick<KeyMeaning, 'property' | 'output' | 'name' | 'unmapped'>;
+
+interface Compiling {
+  readonly map: RecordMap;
+  readonly sources: readonly Source[];
+  readonly members: ReadonlyMap<string, number>;
+  readonly names: NameNumbers;
+  readonly outputOf: (target: Target, name: string) => Output;
+}
+
+function listOf({ members, outputOf }: Compiling, { step, target, wins }: Source): CompiledList {
+  const list = { target, wins, areTexts: false, areNeeded: false, only: undefined, fields: undefined };
+  if (!('members' in step)) return list;
+  const { only, nothing, takes, otherwise } = step;
+  const fieldOf = (name: string): KeyMeaning => ({
     ...plainKey,
     ...outputOf(target, name),
     isKept: true,
@@ -136,75 +258,18 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
     isOfPerson: target !== 'properties',
     nothing: bytesOf(nothing),
   });
-  const compiled = { table, sources, members, names, outputOf };
   return {
-    objects: objectsOf(compiled),
-    pairs: pairsOf(compiled),
-    lists: sources.map(({ step, target, wins }) => ({
-      target,
-      wins,
-      areTexts: 'members' in step && step.areTexts === true,
-      areNeeded: 'members' in step && step.areNeeded === true,
-      only: 'members' in step ? onlyOf(step, members) : undefined,
-      fields: 'members' in step ? Object.keys(step.members).map((name) => fieldOf(name, step, target)) : undefined,
-    })),
-    names,
-    isNormalised: table.isNormalised === true,
-    isUnmapped: (name) => unmapped.isProperty(name),
-    memberOf: (path) => members.get(path) ?? -1,
-    members: members.size,
-    propertyOf: (name) => properties.get(name) ?? -1,
-    properties: properties.size,
+    ...list,
+    areTexts: takes !== undefined,
+    areNeeded: otherwise !== undefined,
+    only: only && { member: members.get(only.path) ?? -1, is: Buffer.from(JSON.stringify(only.is)) },
+    fields: Object.keys(step.members).map(fieldOf),
   };
 }
 
-function isDerived(step: PlainTable['properties'][number]): step is PlainDerived {
-  return typeof step === 'object' && 'make' in step;
-}
-
-function pathsOfUuid(uuid: PlainTable['uuid']): readonly string[] {
-  if (uuid.is === 'content') return [];
-  return uuid.is === 'parts' ? uuid.parts.flatMap(pathsOfPart) : [uuid.path];
-}
-
-function pathsOfPart(part: PlainIdPart): readonly string[] {
-  if (part === 'time' || 'text' in part) return [];
-  return 'path' in part ? [part.path] : part.from;
-}
-
-function onlyOf({ only }: PlainMembers, members: ReadonlyMap<string, number>): CompiledList['only'] {
-  return only && { member: members.get(only.path) ?? -1, is: Buffer.from(JSON.stringify(only.is)) };
-}
-
-/** The source of a list. */
-interface Source {
-  readonly step: PlainList;
-  readonly target: Target;
-  readonly wins: boolean;
-  readonly takes: (name: string) => boolean;
-}
-
-const all = (): boolean => true;
-
-function sourcesOf({ properties, person = [] }: PlainTable): readonly Source[] {
-  return [
-    ...properties
-      .filter(isListed)
-      .map((step) => ({ step, target: 'properties' as const, wins: 'bag' in step && step.wins === true, takes: all })),
-    ...person.filter(isListed).map((step) => ({ step, target: step.into, wins: true, takes: step.takes ?? all })),
-  ];
-}
-
-interface Compiling {
-  readonly table: PlainTable;
-  readonly sources: readonly Source[];
-  readonly members: ReadonlyMap<string, number>;
-  readonly names: NameNumbers;
-  readonly outputOf: (target: Target, name: string) => Pick<KeyMeaning, 'property' | 'output' | 'name' | 'unmapped'>;
-}
-
 function objectsOf(compiling: Compiling): readonly CompiledObject[] {
-  const { table, sources, members } = compiling;
+  const { map, sources, members } = compiling;
+  const { has = [], texts = [] } = map.usual ?? {};
   const bags = sources.flatMap(({ step }) => ('bag' in step ? [step] : []));
   const fields = sources.flatMap(({ step }) => ('members' in step ? Object.values(step.members) : []));
   const lists = sources.flatMap(({ step }) => ('pairs' in step ? [step.pairs] : []));
@@ -214,9 +279,9 @@ function objectsOf(compiling: Compiling): readonly CompiledObject[] {
   const objects = [...new Set([...paths, ...within])];
   return objects.map((path) => ({
     meaningOf: (key) => meaningOf(compiling, objects, path, key),
-    mayBeText: table.texts?.has(path) === true || bags.some(({ bag, mayBeText }) => bag === path && mayBeText),
-    mayBeEmpty: table.texts?.has(path) === true,
-    isNeeded: bags.some(({ bag, isNeeded }) => bag === path && isNeeded),
+    mayBeText: texts.includes(path) || bags.some(({ bag, mayBeText }) => bag === path && mayBeText),
+    mayBeEmpty: texts.includes(path),
+    isNeeded: has.includes(path) && bags.some(({ bag }) => bag === path),
   }));
 }
 
@@ -225,7 +290,7 @@ function objectOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('.')));
 }
 
-function pairsOf({ sources, outputOf, names }: Compiling): readonly CompiledPairs[] {
+function pairsOf({ map, sources, outputOf, names }: Compiling): readonly CompiledPairs[] {
   return sources.flatMap(({ step, target }, list) => {
     if (!('pairs' in step)) return [];
     const meaningOfPair = (key: string): KeyMeaning => {
@@ -244,14 +309,15 @@ function pairsOf({ sources, outputOf, names }: Compiling): readonly CompiledPair
         nothing: bytesOf(step.nothing),
       };
     };
-    return [{ meaningOf: meaningOfPair, isNeeded: step.isNeeded === true }];
+    return [{ meaningOf: meaningOfPair, isNeeded: map.usual?.has?.includes(step.pairs) === true }];
   });
 }
 
 const plainKey: KeyMeaning = { ...unusualKey, isUnusual: false };
 
 function meaningOf(compiling: Compiling, objects: readonly string[], object: string, key: string): KeyMeaning {
-  const { table, sources, members, names } = compiling;
+  const { sources, members, names } = compiling;
+  const { ignores, lacks } = compiling.map.usual ?? {};
   const path = pathOf(object, key);
   const ownKey = names.numberOf(`in ${object}`, key);
   const known = {
@@ -262,7 +328,7 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
     pairs: sources.flatMap(({ step }) => ('pairs' in step ? [step.pairs] : [])).indexOf(path),
     member: members.get(path) ?? -1,
     fields: fieldsAt(sources, path),
-    isUnusual: ownKey < 0 || (object === '' && table.unusual?.has(key) === true),
+    isUnusual: ownKey < 0 || (object === '' && lacks?.has(key) === true),
   };
   const bags = sources.flatMap((source, list) =>
     'bag' in source.step && isIn(source.step, object) ? [{ ...source, bag: source.step, list }] : [],
@@ -270,8 +336,8 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
   if (bags.length === 0) {
     const isIgnored =
       object !== '' ||
-      table.ignores === 'all' ||
-      table.ignores?.has(key) === true ||
+      ignores === 'all' ||
+      ignores?.has(key) === true ||
       known.object >= 0 ||
       known.member >= 0 ||
       known.pairs >= 0 ||
@@ -281,11 +347,11 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
   for (const { bag, list, target, takes } of bags) {
     if (bag.apart?.includes(path) === true) return known;
     const source = object === bag.bag ? key : `${object.replaceAll('.', '_')}_${key}`;
-    const given = bag.names.get(source);
+    const given = bag.without?.has(source) === true ? null : bag.names.get(source);
     const name = given === undefined ? source : given;
     // Each member of a flattened object has its own name.
     if (name === null) return { ...known, rejectsObjects: bag.apart !== undefined };
-    if (!takes(name)) continue;
+    if (takes?.(name) === false) continue;
     const group = groupAt(known.object, target, key, given);
     const isObject = known.object >= 0 && bag.keepsObjects !== true;
     const isUnusual = group === undefined && (isObject || isUnusualName(target, key) || isUnusualName(target, name));
@@ -312,7 +378,7 @@ function pathOf(object: string, key: string): string {
   return object === '' ? key : `${object}.${key}`;
 }
 
-function isIn({ bag, apart = [] }: PlainBag, object: string): boolean {
+function isIn({ bag, apart = [] }: Bag, object: string): boolean {
   return bag === object || apart.includes(object);
 }
 

@@ -1,32 +1,27 @@
+import { isObject } from '../../../../base/json.ts';
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
-import type { PersonStep, PlainDerived, PlainIdPart, PlainTable, PlainUuid } from './plain-table.ts';
 import { normalisedTexts } from '../../../formats/normalise-properties.ts';
+import type { ContentUuid, UuidRule } from '../../../formats/record-map.ts';
 import { utc, type Zone } from '../../../formats/times.ts';
-import {
-  derivedAnswer,
-  identityAnswer,
-  nameAnswer,
-  normalisedAnswer,
-  textAnswer,
-  trimmedAnswer,
-  type AnswerDeps,
-} from './answers.ts';
+import { putFragment, putIdentity, putName, putText, type AnswerDeps } from './answers.ts';
 import {
   checkedProperties,
   countryCode,
   countryName,
-  isListed,
   urlProperties,
   type CompiledList,
-  type CompiledTable,
-} from './compiled-table.ts';
+  type CompiledMap,
+  type CompiledPersonStep,
+  type Target,
+} from './compiled-map.ts';
+import { areGroupsTrimmed, type Computed, type ComputedIdPart } from './computed.ts';
 import type { ConvertModule, Variable } from './convert-module.ts';
 import { pieceWords, wordBytes, type Arena } from './arena.ts';
-import { createMemos, type MemoInputs, type Memos } from './memos.ts';
+import { createMemos, type Memos } from './memos.ts';
 import { isUnusualKey, nameNumbersMax, unusualKey, type KeyMeaning, type MeaningOf } from './key-meaning.ts';
 
-/** The table of a format in the memory of the module, in the layout of assembly/convert.ts and its imports. */
-export interface TableMemory {
+/** A compiled map in the memory of the module, in the layout of assembly/convert.ts and its imports. */
+export interface MapMemory {
   readonly keys: Pick<KeyMemory, 'meaningOfKey' | 'unusualEntry'>;
   readonly memos: Pick<Memos, 'answerTo'>;
   /** Zones by their number in the module. */
@@ -37,16 +32,25 @@ export interface TableMemory {
 
 interface Layout {
   readonly module: ConvertModule;
-  /** For data that lives as long as the table. */
+  /** For data that lives as long as the map. */
   readonly arena: Arena;
-  readonly table: PlainTable;
-  readonly compiled: CompiledTable;
+  readonly compiled: CompiledMap;
   readonly answers: AnswerDeps;
   readonly memos: Memos;
 }
 
-function inputsOf({ memberOf }: CompiledTable, paths: readonly string[]): MemoInputs {
-  return { of: 'members', numbers: paths.map(memberOf) };
+/** Adds a memo of a computed value. `put` writes the value and returns its address. */
+function addMemo<Value>(
+  { compiled, memos }: Layout,
+  slots: number,
+  { of, from, read }: Computed<Value>,
+  put: (value: Value) => number,
+): number {
+  const numbers = from.map(of === 'members' ? compiled.memberOf : compiled.propertyOf);
+  return memos.add(slots, { of, numbers }, (values) => {
+    const value = read(values);
+    return value === undefined ? 0 : put(value);
+  });
 }
 
 const itemsMax = 1024;
@@ -56,22 +60,22 @@ const fewMemos = 256;
 /** Kinds of `Step` in assembly/convert/properties.ts. */
 const stepKinds = { list: 0, derived: 1, ids: 2, person: 3, $set: 4 } as const;
 
-export function writeTable(module: ConvertModule, arena: Arena, answers: AnswerDeps): TableMemory {
-  const { table, compiled } = answers;
+export function writeMap(module: ConvertModule, arena: Arena, answers: AnswerDeps): MapMemory {
+  const { compiled } = answers;
   const members = arena.allocateZeros(compiled.members * 2 * wordBytes);
   const properties = arena.allocateZeros(compiled.properties * 2 * wordBytes);
   const memos = createMemos(module, arena, { members, properties });
-  const layout = { module, arena, table, compiled, answers, memos };
+  const layout = { module, arena, compiled, answers, memos };
   module.set({ members, memberCount: compiled.members, properties, propertyCount: compiled.properties });
   const keys = writeKeys(layout);
   writeLists(layout);
   writeSteps(layout);
   writeChecks(layout);
-  writeUuid(layout, table.uuid);
+  writeUuid(layout);
   const zones = writeTime(layout);
   module.set({
-    names: memos.add(fewMemos, inputsOf(compiled, table.event), nameAnswer(answers)),
-    identities: memos.add(identityMemos, inputsOf(compiled, table.ids.paths), identityAnswer(answers)),
+    names: addMemo(layout, fewMemos, compiled.name, putName(answers)),
+    identities: addMemo(layout, identityMemos, compiled.identity, putIdentity(answers)),
   });
   return {
     keys,
@@ -121,22 +125,19 @@ function listWords(layout: Layout, { wins, areTexts, areNeeded, only, fields = [
 }
 
 function writeSteps(layout: Layout): void {
-  const { module, arena, table } = layout;
-  let lists = 0;
-  const words = table.properties.flatMap((step) => {
-    if (typeof step === 'string') return stepWords(stepKinds[step]);
-    if (isListed(step)) return stepWords(stepKinds.list, lists++);
-    return stepWords(stepKinds.derived, -1, derivedMemo(layout, step));
-  });
-  const source = table.source === undefined ? '' : `"$import_source":${JSON.stringify(table.source)},`;
-  const { from, bytes } = arena.putText(source);
+  const { module, arena, compiled } = layout;
+  const { steps, map } = compiled;
+  const words = steps.flatMap((step) =>
+    typeof step === 'string' ? stepWords(stepKinds[step]) : writtenStepWords(layout, step, 'properties'),
+  );
+  const source = arena.putText(map.source === undefined ? '' : `"$import_source":${JSON.stringify(map.source)},`);
   module.set({
     steps: arena.putWords(words),
-    stepCount: table.properties.length,
-    source: from,
-    sourceBytes: bytes,
-    groups: arena.putWords(groupWords(layout)),
-    addsPerson: Number(table.properties.includes('person')),
+    stepCount: steps.length,
+    source: source.from,
+    sourceBytes: source.bytes,
+    groups: arena.putWords([...groupWords(layout, '$set'), ...groupWords(layout, '$set_once')]),
+    addsPerson: Number(steps.includes('person')),
   });
 }
 
@@ -145,51 +146,41 @@ function stepWords(kind: number, list = -1, memo = 0): number[] {
   return [kind, list, memo, 0];
 }
 
-function derivedMemo(
-  { compiled, memos, answers }: Layout,
-  step: PlainDerived & Partial<Pick<PersonStep, 'into'>>,
-): number {
-  const numbers = step.from.map(step.of === 'members' ? compiled.memberOf : compiled.propertyOf);
-  const make = derivedAnswer(answers, step, step.into ?? 'properties');
-  return memos.add(step.isVaried === true ? variedMemos : fewMemos, { of: step.of, numbers }, make);
+/** Returns a step that writes a list or a fragment. */
+function writtenStepWords(layout: Layout, step: CompiledPersonStep['step'], target: Target): number[] {
+  if (typeof step === 'number') return stepWords(stepKinds.list, step);
+  const slots = step.isVaried === true ? variedMemos : fewMemos;
+  return stepWords(stepKinds.derived, -1, addMemo(layout, slots, step, putFragment(layout.answers, target)));
 }
 
-/** Returns two `Group`s: `$set`, then `$set_once`. */
-function groupWords(layout: Layout): number[] {
-  const { arena, table, compiled } = layout;
-  const { person = [] } = table;
-  let list = compiled.lists.length - person.filter(isListed).length;
-  const parts = person.map((step) => ({
-    into: step.into,
-    words: isListed(step)
-      ? stepWords(stepKinds.list, list++)
-      : stepWords(stepKinds.derived, -1, derivedMemo(layout, step)),
-  }));
-  return (['$set', '$set_once'] as const).flatMap((target) => {
-    const key = arena.putText(`"${target}":{`);
-    const own = parts.filter(({ into }) => into === target);
-    const standard = (target === '$set' ? currentProperties : initialProperties).flatMap((name) => {
-      const key = arena.putText(`${JSON.stringify(name)}:`);
-      return [compiled.propertyOf(name), compiled.names.numberOf(target, name), key.from, key.bytes];
-    });
-    const ofParts = arena.putWords(own.flatMap(({ words }) => words));
-    return [key.from, key.bytes, ofParts, own.length, arena.putWords(standard), standard.length / 4, 0, 0, 0];
+/** Returns a `Group`. */
+function groupWords(layout: Layout, target: CompiledPersonStep['target']): number[] {
+  const { arena, compiled } = layout;
+  const own = compiled.person.filter((each) => each.target === target);
+  const standard = (target === '$set' ? currentProperties : initialProperties).flatMap((name) => {
+    const { from, bytes } = arena.putText(`${JSON.stringify(name)}:`);
+    return [compiled.propertyOf(name), compiled.names.numberOf(target, name), from, bytes];
   });
+  const parts = arena.putWords(own.flatMap(({ step }) => writtenStepWords(layout, step, target)));
+  const key = arena.putText(`"${target}":{`);
+  return [...pieceWords(key), parts, own.length, arena.putWords(standard), standard.length / 4, 0, 0, 0];
 }
 
 function writeChecks(layout: Layout): void {
-  const { module, arena, compiled, memos, answers } = layout;
+  const { module, arena, compiled, answers } = layout;
   const { propertyOf } = compiled;
   const texts = [...normalisedTexts].flatMap(([name, normalise]) => {
-    const property = propertyOf(name);
-    const inputs = { of: 'properties', numbers: [property] } as const;
-    return [property, memos.add(fewMemos, inputs, normalisedAnswer(answers, normalise))];
+    const read = ([value]: readonly unknown[]): string =>
+      JSON.stringify(typeof value === 'string' ? normalise(value) : value);
+    return [propertyOf(name), addMemo(layout, fewMemos, { of: 'properties', from: [name], read }, putText(answers))];
   });
-  const groups = propertyOf(checkedProperties.groups);
+  const { groups } = checkedProperties;
+  const areTrimmed = ([value]: readonly unknown[]): true | undefined =>
+    (isObject(value) && areGroupsTrimmed(value)) || undefined;
   module.set({
     normalisedTexts: arena.putWords(texts),
     normalisedCount: texts.length / 2,
-    isNormalised: Number(compiled.isNormalised),
+    isNormalised: Number(compiled.map.isNormalised === true),
     normalisedPieces: arena.allocateZeros(compiled.properties * wordBytes),
     values: arena.allocateZeros(compiled.properties * 2 * wordBytes),
     urlProperty: propertyOf(urlProperties.url),
@@ -198,20 +189,19 @@ function writeChecks(layout: Layout): void {
     countryProperty: propertyOf(countryName),
     codeProperty: propertyOf(countryCode),
     noGeoipProperty: propertyOf(checkedProperties.noGeoip),
-    groupsProperty: groups,
+    groupsProperty: propertyOf(groups),
     profileProperty: propertyOf(checkedProperties.profile),
-    trimmedGroups: memos.add(fewMemos, { of: 'properties', numbers: [groups] }, trimmedAnswer),
+    trimmedGroups: addMemo(layout, fewMemos, { of: 'properties', from: [groups], read: areTrimmed }, () => 1),
   });
 }
 
 /** Returns the zones by number; 0 is UTC. */
-function writeTime({ module, compiled, memos, answers, table: { time } }: Layout): readonly Zone[] {
+function writeTime(layout: Layout): readonly Zone[] {
+  const { module, compiled, answers } = layout;
+  const { form } = compiled.map.time;
   const zones = [utc];
-  if ('read' in time) {
-    const timeMemo = memos.add(fewMemos, inputsOf(compiled, time.from), textAnswer(answers, time.read));
-    module.set({ timeMemo });
-    return zones;
-  }
+  if (compiled.time !== undefined) module.set({ timeMemo: addMemo(layout, fewMemos, compiled.time, putText(answers)) });
+  if (form === undefined) return zones;
   const numberOf = (zone: Zone): number => {
     if (!zones.includes(zone)) zones.push(zone);
     return zones.indexOf(zone);
@@ -219,12 +209,12 @@ function writeTime({ module, compiled, memos, answers, table: { time } }: Layout
   const units = { s: 1, ms: 2, us: 3 } as const;
   module.set({
     timeMemo: 0,
-    timeMember: compiled.memberOf(time.path),
-    textZone: numberOf(time.zone),
-    numberZone: time.numbers === undefined ? -1 : numberOf(time.numbers),
-    timeUnit: time.unit === undefined ? 0 : units[time.unit],
-    areDigits: Number(time.areDigits === true),
-    isKept: Number(time.isKept === true),
+    timeMember: compiled.memberOf(form.path),
+    textZone: numberOf(form.zone),
+    numberZone: form.numbers === undefined ? -1 : numberOf(form.numbers),
+    timeUnit: form.unit === undefined ? 0 : units[form.unit],
+    areDigits: Number(form.areDigits === true),
+    isKept: Number(form.isKept === true),
   });
   return zones;
 }
@@ -233,20 +223,28 @@ function writeTime({ module, compiled, memos, answers, table: { time } }: Layout
 const uuidKinds = { uuid: 0, name: 1, content: 2, parts: 3, nameOrContent: 4 } as const;
 const partMemos = 1024;
 
-function writeUuid(layout: Layout, uuid: PlainUuid): void {
+function writeUuid(layout: Layout): void {
   const { module, compiled } = layout;
-  if (uuid.is === 'content') return module.set({ uuidKind: uuidKinds.content, ...contentSpace(layout, uuid) });
-  if (uuid.is === 'parts') return writeParts(layout, uuid);
+  const { uuid } = compiled.map;
+  if (uuid.is === 'parts') return writeParts(layout, uuid.namespace);
+  const content = contentOf(uuid);
+  if (uuid.is === 'content') return module.set({ uuidKind: uuidKinds.content, ...contentSpace(layout, content) });
   const uuidMember = compiled.memberOf(uuid.path);
   if (uuid.is === 'uuid') return module.set({ uuidKind: uuidKinds.uuid, uuidMember });
-  const { namespace, occurrences, otherwise } = uuid;
   module.set({
-    uuidKind: otherwise === undefined ? uuidKinds.name : uuidKinds.nameOrContent,
+    uuidKind: content === undefined ? uuidKinds.name : uuidKinds.nameOrContent,
     uuidMember,
-    ...nameSpace(layout, namespace),
-    ...(otherwise && contentSpace(layout, otherwise)),
-    countsNames: Number(occurrences !== undefined),
+    ...nameSpace(layout, uuid.namespace),
+    ...contentSpace(layout, content),
+    countsNames: Number(uuid.occurrences !== undefined),
   });
+}
+
+/** Returns the rule of records that get their uuid from their content, as canonicalJson writes it. */
+export function contentOf(uuid: UuidRule): ContentUuid | undefined {
+  if (uuid.is === 'content') return uuid;
+  if (uuid.is !== 'name' || typeof uuid.otherwise !== 'object') return undefined;
+  return uuid.otherwise.textOf === undefined ? uuid.otherwise : undefined;
 }
 
 type Variables = Partial<Record<Variable, number>>;
@@ -256,28 +254,31 @@ function nameSpace({ arena }: Layout, namespace: Uint8Array): Variables {
   return { nameSpace: from, nameSpaceBytes: bytes };
 }
 
-function contentSpace({ arena }: Layout, { namespace }: { readonly namespace: Uint8Array }): Variables {
-  const { from, bytes } = arena.putBytes(namespace);
+function contentSpace({ arena }: Layout, content: ContentUuid | undefined): Variables {
+  if (content === undefined) return {};
+  const { from, bytes } = arena.putBytes(content.namespace);
   return { contentSpace: from, contentSpaceBytes: bytes };
 }
 
-function writeParts(layout: Layout, { namespace, parts, mayBeUuid = 0 }: Extract<PlainUuid, { is: 'parts' }>): void {
+function writeParts(layout: Layout, namespace: Uint8Array): void {
   const { module, arena } = layout;
+  const { parts, firstParts } = layout.compiled.uuidParts;
   module.set({
     uuidKind: uuidKinds.parts,
     uuidPartCount: parts.length,
-    uuidPartsGiven: mayBeUuid,
+    uuidPartsGiven: firstParts,
     ...nameSpace(layout, namespace),
     uuidParts: arena.putWords(parts.flatMap((part) => partWords(layout, part))),
   });
 }
 
 /** Returns a `Part` of assembly/convert/uuids.ts. */
-function partWords({ arena, compiled, memos, answers }: Layout, part: PlainIdPart): number[] {
+function partWords(layout: Layout, part: ComputedIdPart): number[] {
+  const { arena, compiled, answers } = layout;
   if (part === 'time') return [0, 0, 0];
   if ('text' in part) return [1, ...pieceWords(arena.putText(part.text))];
   if ('path' in part) return [2, compiled.memberOf(part.path), Number(part.isNeeded === true)];
-  return [3, memos.add(partMemos, inputsOf(compiled, part.from), textAnswer(answers, part.make)), 0];
+  return [3, addMemo(layout, partMemos, part, putText(answers)), 0];
 }
 
 /** The meanings of keys in the memory of the module, in the layout of assembly/convert/entries.ts. */
