@@ -122,7 +122,7 @@ const whole = (scene: Scene): string[] => [...keyed(scene), '--api-key', persona
 const below = (path: string): Row => ({
   args: (on) => ['mixpanel', on.file, '--to', on.server.url + path, '--project-key', projectKey],
   code: 'target_base_path',
-  says: /expected an address below which \/batch\/ takes events/,
+  says: /expected an address below which \/batch\/ accepts events/,
   advises: /give --to http:\/\/127\.0\.0\.1:\d+, where/,
 });
 const elsewhere = (to: keyof Scene['urls'], row: Omit<Row, 'args'>): Row => ({
