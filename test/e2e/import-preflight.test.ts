@@ -190,7 +190,7 @@ const rows: Readonly<Record<string, Row>> = {
     ends: 'unreachable',
   }),
   'a target that never answers': impatient(
-    elsewhere('silent', { code: 'target_unreachable', says: /no answer within 2\.5 s/, ends: 'unreachable' }),
+    elsewhere('silent', { code: 'target_unreachable', says: /no response within 2\.5 s/, ends: 'unreachable' }),
   ),
   'https where http is spoken': {
     args: (on) => ['mixpanel', on.file, '--to', on.server.url.replace('http:', 'https:'), '--project-key', projectKey],
@@ -221,7 +221,7 @@ const rows: Readonly<Record<string, Row>> = {
   ),
   'another format than was named': from((on) => ['amplitude', on.file], {
     code: 'format_unfit',
-    says: /none of the first 200 is one/,
+    says: /got none among the first 200/,
     advises: /mixpanel reads them/,
   }),
   'wrong keys of a bucket': from(s3('AKIDWRONG', 'a/'), { code: 'source_failed', says: /403|refuse|may not/i }),
