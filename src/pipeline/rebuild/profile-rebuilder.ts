@@ -21,15 +21,14 @@ import { writePersonChanges } from '../persons/person-rows.ts';
 import { removeGroups, removeGroupTypes, removePersons, personsWithIds } from '../persons/rebuild-rows.ts';
 import type { Log } from '../../server/telemetry/log.ts';
 import { lockProjects, ProjectSpreadError } from '../window-projects.ts';
-import { replayPersons, type ReplayDeps } from './replay-persons.ts';
+import { eventsPerPage, replayPersons, type ReplayDeps } from './replay-persons.ts';
+import { StepSize } from './step-size.ts';
 import { groupProfileEvents, mergePairs, type Arrival } from '../../stores/events/profile-reads.ts';
 import { GroupStore } from '../persons/group-store.ts';
 import { storedDraft } from './stored-draft.ts';
 import { storedId } from '../../wire/batch/stored-id.ts';
 import { isPlaceholderId } from '../../base/placeholder-ids.ts';
 
-/** Ids or groups per step, which live events wait for. */
-const keysPerStep = 500;
 const idsMax = 100_000;
 const pollMsDefault = 1000;
 const retryFirstMs = 500;
@@ -66,6 +65,8 @@ export class ProfileRebuilder {
   readonly #deps: RebuilderDeps;
   #pollAt = 0;
   #failures = 0;
+  /** Of the rebuild in progress. */
+  #size: { readonly rebuildId: string; readonly step: StepSize } | undefined;
 
   constructor(deps: RebuilderDeps) {
     this.#deps = deps;
@@ -93,7 +94,9 @@ export class ProfileRebuilder {
   async step(rebuild: Rebuild): Promise<void> {
     const { log } = this.#deps;
     try {
+      const startedAt = performance.now();
       await this.#advance(rebuild);
+      this.#sizeOf(rebuild).took(performance.now() - startedAt);
       this.#failures = 0;
     } catch (error) {
       if (error instanceof SlotLostError) throw error;
@@ -104,10 +107,15 @@ export class ProfileRebuilder {
     }
   }
 
+  #sizeOf({ id }: Rebuild): StepSize {
+    if (this.#size?.rebuildId !== id) this.#size = { rebuildId: id, step: new StepSize() };
+    return this.#size.step;
+  }
+
   async #advance(rebuild: Rebuild): Promise<void> {
     const { db, failpoint } = this.#deps;
     for (const kind of rebuildKinds) {
-      const keys = await rebuildKeys(db, rebuild.id, kind, keysPerStep);
+      const keys = await rebuildKeys(db, rebuild.id, kind, this.#sizeOf(rebuild).keys);
       if (keys.length === 0) continue;
       if (await this.#isShared(rebuild.projectId)) await this.#rebuildLocked(rebuild, kind, keys);
       else {
@@ -235,8 +243,6 @@ function groupName(key: string): GroupName {
   const [type = '', name = ''] = JSON.parse(key) as readonly string[];
   return { type, key: name };
 }
-
-const eventsPerPage = 2000;
 
 interface GroupName {
   readonly type: string;

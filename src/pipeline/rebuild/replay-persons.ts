@@ -13,7 +13,8 @@ import type { EventDraft } from '../event-draft.ts';
 import { updatePerson } from '../steps/update-persons.ts';
 import { storedDraft } from './stored-draft.ts';
 
-const eventsPerPage = 2000;
+/** Each page reads all events of the project, so it is large; events of 1 kB take about 20 MB. */
+export const eventsPerPage = 20_000;
 
 export interface ReplayDeps {
   readonly db: Queries;
