@@ -1,6 +1,6 @@
 import { request as requestHttp } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
-import { networkFault } from '../base/network-fault.ts';
+import { isNotTls, networkFault } from '../base/network-fault.ts';
 import { parseExactValues } from '../base/exact-json.ts';
 import { CommandError } from './exit-codes.ts';
 
@@ -125,13 +125,11 @@ async function reached<T>(url: string, ask: () => Promise<T>): Promise<T> {
     return await ask();
   } catch (cause) {
     const { origin } = new URL(url);
-    throw new CommandError(
-      'unreachable',
-      `cannot reach ${origin} (${networkFault(cause)}); is "millrace serve" running?`,
-      {
-        cause,
-      },
-    );
+    const fault = networkFault(cause);
+    const advice = isNotTls(fault)
+      ? `it speaks no TLS: use ${origin.replace('https:', 'http:')}`
+      : 'is "millrace serve" running?';
+    throw new CommandError('unreachable', `cannot reach ${origin} (${fault}); ${advice}`, { cause });
   }
 }
 

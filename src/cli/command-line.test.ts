@@ -1,5 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -163,4 +165,15 @@ describe('without a service', () => {
       expect(code).toBe(exitCodes.unreachable.code);
     },
   );
+});
+
+it('a command with https:// for a port that speaks http names the address to use', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const { code, stderr } = await runCommand(['events', 'list', '--url', `https://127.0.0.1:${port}`]);
+  server.close();
+  expect(stderr).toContain(`it speaks no TLS: use http://127.0.0.1:${port}`);
+  expect(code).toBe(exitCodes.unreachable.code);
 });

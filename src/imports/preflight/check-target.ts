@@ -1,3 +1,4 @@
+import { isNotTls } from '../../base/network-fault.ts';
 import type { EndpointFacts } from '../target.ts';
 import { fine, problem, warning, type Finding, type PreflightCheck } from './findings.ts';
 import type { PreflightContext } from './preflight-context.ts';
@@ -47,14 +48,11 @@ function findingFor(context: PreflightContext, facts: EndpointFacts): Finding {
   }
 }
 
-/** OpenSSL's code for a response that is not TLS. */
-const noTls = 'ERR_SSL_WRONG_VERSION_NUMBER';
-
 function unreachable(context: PreflightContext, fault: string): Finding {
   return problem(
     'target_unreachable',
     `expected a service at ${addressOf(context)}, which cannot be reached (${fault})`,
-    fault === noTls
+    isNotTls(fault)
       ? `it speaks no TLS: give http:// instead of https:// in ${context.words.targetUrl}`
       : `start it, or correct ${context.words.targetUrl}`,
   );
