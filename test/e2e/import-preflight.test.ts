@@ -341,7 +341,7 @@ describe('the preflight of an import', () => {
 
   it('waits for a response as long as --preflight-ms allows', async () => {
     const { result } = await tryImport(rows['a target that never answers'] as Row, ['--preflight-ms', '400']);
-    expect(result === undefined ? [] : spoken(result)).toContainEqual(expect.stringMatching(/no answer within 0\.4 s/));
+    expect(result === undefined ? [] : spoken(result)).toContainEqual(expect.stringMatching(/no response within 0\.4 s/));
   });
 
   it('--no-preflight starts anyway', async () => {
@@ -357,7 +357,7 @@ describe('the preflight of an import', () => {
         {},
         { events_per_second: 5000 },
         'agreement_missing',
-        /events_per_second asks for 5,000/,
+        /events_per_second requests 5,000/,
         /historical_migrations/,
       ],
       ['too small a budget of staging', {}, {}, 'staging_small', /has room for 0 MiB/, /MILLRACE_IMPORT_STAGING/],
