@@ -341,7 +341,9 @@ describe('the preflight of an import', () => {
 
   it('waits for a response as long as --preflight-ms allows', async () => {
     const { result } = await tryImport(rows['a target that never answers'] as Row, ['--preflight-ms', '400']);
-    expect(result === undefined ? [] : spoken(result)).toContainEqual(expect.stringMatching(/no response within 0\.4 s/));
+    expect(result === undefined ? [] : spoken(result)).toContainEqual(
+      expect.stringMatching(/no response within 0\.4 s/),
+    );
   });
 
   it('--no-preflight starts anyway', async () => {

@@ -155,7 +155,10 @@ function conclude({ run, days, check, verify, isLoaded, off }: Facts): Conclusio
   }
   const there = verify.stored_by_others ?? 0;
   const loaded = count(run.totals.loaded, 'loaded event');
-  const others = there === 0 ? '' : ` ${count(there, 'event')} came from another import or from live capture before.`;
+  const others =
+    there === 0
+      ? ''
+      : ` ${there.toLocaleString('en')} of them were stored before, by another import or by live capture.`;
   const rejected = run.totals.rejected === 0 ? '' : ` Rejected: ${count(run.totals.rejected, 'record')}.`;
   return {
     verdict: 'exact',

@@ -168,7 +168,7 @@ describe('the report of a run', () => {
     const { verify } = small;
     const report = buildReport({ ...small, verify: verify && { ...verify, stored_by_others: 1234, other_times: 0 } });
     expect(report).toMatchObject({ verdict: 'exact', totals: { events: { stored_by_others: 1234 } } });
-    expect(report.summary).toContain('1,234 events came from another import or from live capture before.');
+    expect(report.summary).toContain('1,234 of them were stored before, by another import or by live capture.');
     expect(reportPage(report)).toContain('all that was loaded; 1,234 by others');
     expect(reportPage(buildReport(small))).not.toContain('by others');
   });
