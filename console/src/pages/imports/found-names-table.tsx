@@ -3,6 +3,7 @@ import type { NameLists } from '../../../../src/wire/contract/import-choice.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/checkbox.tsx';
 import { Input } from '../../components/input.tsx';
+import { plainText } from '../../components/plain-text.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { type FoundName, selectionOf, withName } from './found-names.ts';
 
@@ -90,8 +91,8 @@ function FoundRow({
           </td>
           <td className="py-1">
             <Input
-              aria-label={`New name of ${name}`}
-              placeholder={name}
+              aria-label={`New name of ${plainText(name)}`}
+              placeholder={plainText(name)}
               value={renamed}
               disabled={selection !== 'imported'}
               onChange={({ target }) => onRenames(withRename(renames, name, target.value))}
