@@ -101,7 +101,7 @@ describe('a whole import', () => {
     const settings = { urls: `${site.url}/export.gz`, format: 'mixpanel' };
     const run = await importFrom('Web addresses', settings, { preflight: false });
     await expect(untilRun(server, run, ({ state }) => state === 'completed')).rejects.toThrow(
-      /has changed since it was listed, again and again: wait until/,
+      /has changed since it was listed, repeatedly: wait until/,
     );
     expect(await apiGet<RunAnswer>(server, run)).toMatchObject({ state: 'failed', stage: 'export' });
     await expectStored(server, imported);
