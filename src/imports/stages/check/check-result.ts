@@ -229,7 +229,8 @@ function sharedSentence(
   const [most] = shared;
   const example =
     most === undefined ? '' : ` (${JSON.stringify(most.id.slice(0, 60))} has ${integer(most.persons)} users)`;
-  const count = `${isIncomplete ? 'At least ' : ''}${integer(shared.length)} devices have more than one user${example}`;
+  const devices = shared.length === 1 ? 'device has' : 'devices have';
+  const count = `${isIncomplete ? 'At least ' : ''}${integer(shared.length)} ${devices} more than one user${example}`;
   return `${count}: ${sharedOutcomes[policy]}`;
 }
 
