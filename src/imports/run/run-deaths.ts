@@ -2,6 +2,7 @@
  * Counts how often workers of a run died without making progress on it. Input may crash its reader; it must not do so endlessly.
  */
 import { sql } from 'kysely';
+import { findRebuild } from '../../stores/metadata/profile-rebuilds.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { RunFailedError } from './leased-run.ts';
 import type { Run, Stage } from './run.ts';
@@ -76,8 +77,11 @@ async function readReached(db: Queries, runId: string): Promise<number> {
     .select('progress')
     .where('id', '=', runId)
     .executeTakeFirstOrThrow();
-  const slices = (JSON.parse(progress) as Run['progress']).load?.slices ?? 0;
-  return [slices, ...Object.values(parts), ...Object.values(days)].reduce(
+  const { load, undo, replace } = JSON.parse(progress) as Run['progress'];
+  const ofStages = [load?.slices, undo?.done, replace?.done];
+  // After an undo the pipeline rebuilds persons and groups step by step.
+  const rebuilt = Object.values((await findRebuild(db, runId))?.counts ?? {});
+  return [...ofStages, ...rebuilt, ...Object.values(parts), ...Object.values(days)].reduce(
     (sum: number, each) => sum + Number(each ?? 0),
     0,
   );

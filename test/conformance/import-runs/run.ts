@@ -26,6 +26,7 @@ import { refusalOf } from '../../../src/imports/run/run-deaths.ts';
 import { createRunWriter } from '../../../src/imports/run/run-writer.ts';
 import { allowedActions } from '../../../src/imports/run/run.ts';
 import type { Run } from '../../../src/imports/run/run.ts';
+import { beginRebuild, findRebuild, saveRebuild } from '../../../src/stores/metadata/profile-rebuilds.ts';
 import { addDestination, addNoticeProject } from '../../support/notices.ts';
 import { newRun, runOptions, start, type OpenRunsStore, type RunsStore } from '../../support/runs.ts';
 
@@ -184,6 +185,18 @@ export function testRuns(open: OpenRunsStore): void {
           const writer = createRunWriter({ db: store.db, clock: { now: () => now }, signal }, claim);
           writer.progress({ stage: 'load', partsDone: 0, done: 0, bytes: 0, rate: 0, slices });
           await writer.flush();
+          await end(claim);
+        }
+        // So does each step in which the pipeline rebuilds persons after an undo.
+        for (let persons = 1; persons < 6; persons += 1) {
+          const claim = await takeNext();
+          expect(await refusal(claim)).toBeUndefined();
+          const { id, projectId } = claim.run;
+          await beginRebuild(store.db, { id, projectId, detail: null, now });
+          const rebuild = await findRebuild(store.db, id);
+          await saveRebuild(store.db, id, {
+            ...(rebuild && { counts: { ...rebuild.counts, persons_before: persons } }),
+          });
           await end(claim);
         }
       });
