@@ -29,6 +29,8 @@ export async function usePackage({ node, directory }: InstalledPackage): Promise
     MILLRACE_PORT: String(port),
     MILLRACE_DATA_DIR: join(directory, 'data'),
     MILLRACE_LOG_LEVEL: 'warn',
+    // A busy machine may take longer than the default to answer.
+    MILLRACE_IMPORT_PREFLIGHT_MS: '60000',
     MILLRACE_API_KEY: keys.personal,
     MILLRACE_PROJECT_API_KEY: keys.project,
     MILLRACE_BOOTSTRAP_PROJECT_API_KEY: keys.project,
