@@ -21,9 +21,10 @@ import { writePersonChanges } from '../persons/person-rows.ts';
 import { removeGroups, removeGroupTypes, removePersons, personsWithIds } from '../persons/rebuild-rows.ts';
 import type { Log } from '../../server/telemetry/log.ts';
 import { lockProjects, ProjectSpreadError } from '../window-projects.ts';
-import { eventsPerPage, replayPersons, type ReplayDeps } from './replay-persons.ts';
+import { replayPersons, type ReplayDeps } from './replay-persons.ts';
+import { eventPages } from './event-pages.ts';
 import { StepSize } from './step-size.ts';
-import { groupProfileEvents, mergePairs, type Arrival } from '../../stores/events/profile-reads.ts';
+import { groupProfileEvents, mergePairs } from '../../stores/events/profile-reads.ts';
 import { GroupStore } from '../persons/group-store.ts';
 import { storedDraft } from './stored-draft.ts';
 import { storedId } from '../../wire/batch/stored-id.ts';
@@ -261,18 +262,14 @@ async function replayGroups(
   groups.begin(1);
   groups.wantTypes(projectId);
   await groups.load();
-  for (let after: Arrival | undefined; ;) {
-    const page = await groupProfileEvents(store, projectId, keys, { after, limit: eventsPerPage, arrivals });
-    for (const event of page) {
-      const update = storedDraft(projectId, event)?.groups?.update;
-      if (update === null || update === undefined) continue;
-      if (!wanted.has(JSON.stringify([update.typeName, update.key]))) continue;
-      const index = groups.typeIndex(projectId, update.typeName);
-      if (index !== undefined) groups.update(projectId, index, update.key, update.set, event.micros);
-    }
-    if (page.length < eventsPerPage) return groups.takeChanges();
-    after = page.at(-1);
+  for await (const event of eventPages((page) => groupProfileEvents(store, projectId, keys, { ...page, arrivals }))) {
+    const update = storedDraft(projectId, event)?.groups?.update;
+    if (update === null || update === undefined) continue;
+    if (!wanted.has(JSON.stringify([update.typeName, update.key]))) continue;
+    const index = groups.typeIndex(projectId, update.typeName);
+    if (index !== undefined) groups.update(projectId, index, update.key, update.set, event.micros);
   }
+  return groups.takeChanges();
 }
 
 /** Ids that have to be rebuilt together, and their current persons. */

@@ -1,20 +1,12 @@
 import type { StoreReader } from '../../stores/events/eventstore.ts';
-import {
-  firstSeen,
-  profileEvents,
-  type Arrival,
-  type ProfileEvent,
-  type RunArrivals,
-} from '../../stores/events/profile-reads.ts';
+import { firstSeen, profileEvents, type Arrival, type RunArrivals } from '../../stores/events/profile-reads.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import type { PersonChanges } from '../persons/person-rows.ts';
 import { PersonStore } from '../persons/person-store.ts';
 import type { EventDraft } from '../event-draft.ts';
 import { updatePerson } from '../steps/update-persons.ts';
+import { eventPages } from './event-pages.ts';
 import { storedDraft } from './stored-draft.ts';
-
-/** Each page reads all events of the project, so it is large; events of 1 kB take about 20 MB. */
-export const eventsPerPage = 20_000;
 
 export interface ReplayDeps {
   readonly db: Queries;
@@ -47,7 +39,8 @@ export async function replayPersons(
       if (!isSame) persons.touch(projectId, first.distinctId, first.arrival.micros);
     }
   };
-  for await (const event of eventsOf(store, projectId, [...ids], arrivals)) {
+  const closed = [...ids];
+  for await (const event of eventPages((page) => profileEvents(store, projectId, closed, { ...page, arrivals }))) {
     touchEarlier(event);
     const draft = storedDraft(projectId, event);
     if (draft === undefined) continue;
@@ -66,20 +59,6 @@ function isClosed({ person }: EventDraft, ids: ReadonlySet<string>): boolean {
 /** Removes the merge and keeps the other changes. */
 function withoutMerge(draft: EventDraft): EventDraft {
   return { ...draft, person: draft.person && { ...draft.person, merge: null } };
-}
-
-async function* eventsOf(
-  store: StoreReader,
-  projectId: number,
-  ids: readonly string[],
-  arrivals: RunArrivals,
-): AsyncGenerator<ProfileEvent> {
-  for (let after: Arrival | undefined; ;) {
-    const page = await profileEvents(store, projectId, ids, { after, limit: eventsPerPage, arrivals });
-    yield* page;
-    if (page.length < eventsPerPage) return;
-    after = page.at(-1);
-  }
 }
 
 /** Compares arrivals as the store orders them. */
