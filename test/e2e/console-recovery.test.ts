@@ -73,7 +73,7 @@ const pages: readonly OpenPage[] = [
     path: ({ importConfig, run }) => `imports/${importConfig}/runs/${run}`,
   },
   { route: 'live', path: () => 'live', input: search('Event') },
-  { route: 'events', path: () => 'events', input: field('Value') },
+  { route: 'events', path: () => 'events', input: search('Distinct id') },
   { route: 'persons', path: () => 'persons', input: search('Search persons') },
   { route: 'persons/$distinctId', path: () => 'persons/ada' },
   { route: 'groups', path: () => 'groups', input: search('Search keys') },
