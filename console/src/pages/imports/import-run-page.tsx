@@ -282,7 +282,7 @@ function RunTotals({ run }: { readonly run: Run }) {
 }
 
 /** Returns the loaded and verified counts; after an undo nothing is loaded. */
-function outcomeOf({ state, totals, stages }: Run): (readonly [string, ReactNode])[] {
+function outcomeOf({ id, state, totals, stages }: Run): (readonly [string, ReactNode])[] {
   if (state === 'undone') {
     return [
       ['Loaded', <NumberText key="n" value={0} />],
@@ -290,9 +290,29 @@ function outcomeOf({ state, totals, stages }: Run): (readonly [string, ReactNode
     ];
   }
   return [
-    ['Loaded', <NumberText key="n" value={totals.loaded} />],
+    ['Loaded', <LoadedEvents key="n" run={id} count={totals.loaded} />],
     ['Verified', <NumberText key="n" value={totals.verified} />],
   ];
+}
+
+/** The number of loaded events, with a link to those that this project stores. */
+function LoadedEvents({ run, count }: { readonly run: string; readonly count: number }) {
+  const { id } = useProject();
+  return (
+    <>
+      <NumberText value={count} />{' '}
+      {count > 0 && (
+        <Link
+          to="/projects/$projectId/events"
+          params={{ projectId: String(id) }}
+          search={{ import_run: run }}
+          className="text-accent underline"
+        >
+          Open in Events
+        </Link>
+      )}
+    </>
+  );
 }
 
 function Counts({ counts }: { readonly counts: Readonly<Record<string, number>> }) {
