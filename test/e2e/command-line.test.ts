@@ -107,14 +107,16 @@ describe('a first day with the command line', () => {
     expect(greeting).toMatch(/Console\s+http:\S+\/login\?token=\S+ {2}\(works once, for 30 minutes\)/);
     expect(greeting).toContain('npx millrace keys create');
     expect(greeting).toContain(`export MILLRACE_URL=${first.url}\n`);
-    expect(greeting).toContain('docs/guides/first-history.md');
+    expect(greeting).toContain('docs/tour.md');
     const lines = greeting.split('\n').filter((line) => line !== '');
     expect(new Set(lines).size).toBe(lines.length);
     expect((await millrace('keys create', {})).code).toBe(0);
     expect((await stop(first)).code).toBe(0);
 
     const second = await serve();
-    expect(second.output()).toBe(`Millrace is ready at ${second.url}\n  Sign in again      npx millrace login\n`);
+    expect(second.output()).toBe(
+      `Millrace is ready at ${second.url}\n  Other commands     export MILLRACE_URL=${second.url}\n  Sign in again      npx millrace login\n`,
+    );
     expect((await stop(second)).code).toBe(0);
   });
 

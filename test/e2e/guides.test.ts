@@ -63,12 +63,12 @@ it('transformations: written, tested, installed, enabled, watched, upgraded and 
   // Each file of the example is named in the sentence before its block.
   const files = [...page.matchAll(/`([\w-]+(?:\/[\w-]+)?\.(?:json|ts))`[^`]*\n```(?:json|ts)\n([^`]*)```/g)];
   expect(files.map(([, file]) => file)).toEqual([
-    'plan-tier/plugin.json',
-    'plan-tier/index.ts',
+    'paid-tier/plugin.json',
+    'paid-tier/index.ts',
     'sample.json',
     'expected.json',
   ]);
-  await seat.type('mkdir plan-tier');
+  await seat.type('mkdir paid-tier');
   for (const [, file = '', content = ''] of files) await writeFile(join(seat.folder, file), content);
 
   const [once = '', expecting = '', chained = ''] = share.take({ page: guide(name), heading: '2. Try it' });
@@ -97,13 +97,13 @@ it('transformations: written, tested, installed, enabled, watched, upgraded and 
     const path = '/api/projects/@current/events/?event=sign up&distinct_id=bob';
     const { results } = await apiGet<{ results: { properties: object }[] }>(service.server, path);
     return results[0]?.properties;
-  }).toMatchObject({ tier: 'free', $plugins_succeeded: [expect.stringContaining('Plan tier')] });
+  }).toMatchObject({ tier: 'free', $plugins_succeeded: [expect.stringContaining('Paid tier')] });
 
   const watched = await seat.type(takeOne(name, '5. Monitor it'));
-  expect(watched).toContain('Plan tier');
+  expect(watched).toContain('Paid tier');
   expect(watched).not.toContain('"attr":');
   // There is something to upgrade to.
-  await seat.type('sed -i.bak s/1.0.0/1.1.0/ plan-tier/plugin.json');
+  await seat.type('sed -i.bak s/1.0.0/1.1.0/ paid-tier/plugin.json');
   await seat.type(takeOne(name, '6. Upgrade and roll back'));
   expect(await apiGet(service.server, `${configsPath}1/`)).toMatchObject({ enabled: true, error: '' });
 });

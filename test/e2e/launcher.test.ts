@@ -1,8 +1,10 @@
-import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort, tempDataDir } from '../support/server.ts';
+import { read } from '../source-tree.ts';
 
 // Real: the command under an older Node, where there is one, which starts the program with the Node of the package.
 
@@ -29,3 +31,19 @@ it.skipIf(olderNode === undefined)(
     await expect.poll(() => isUp('/livez'), { interval: 100 }).toBe(false);
   },
 );
+
+it('npx, which runs `prepare` when it first meets a checkout, does not build it again', async () => {
+  await using folder = await tempDataDir();
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: { prepare: string } };
+  const prepare = (command: string): number | null =>
+    spawnSync('sh', ['-c', scripts.prepare], {
+      cwd: folder.path,
+      env: { PATH: process.env['PATH'], npm_command: command },
+      stdio: 'ignore',
+    }).status;
+  // A build fails here: the folder has no sources.
+  expect(prepare('exec')).not.toBe(0);
+  mkdirSync(join(folder.path, 'dist'));
+  expect(prepare('exec')).toBe(0);
+  expect(prepare('ci')).not.toBe(0);
+});

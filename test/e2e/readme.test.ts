@@ -26,7 +26,7 @@ async function npmStart(env: Readonly<Record<string, string | undefined>>): Prom
     );
     child.stdout.on('data', (chunk: Buffer) => {
       printed += chunk.toString();
-      const [, key] = /Project key\s+(phc_\w+)[^]*First history/.exec(printed) ?? [];
+      const [, key] = /Project key\s+(phc_\w+)[^]*Tour/.exec(printed) ?? [];
       if (key === undefined) return;
       clearTimeout(timer);
       resolve(key);

@@ -39,7 +39,7 @@ function steady(text: string): string[] {
         .replaceAll(/\s+/g, ' ')
         .trim(),
     )
-    .filter((line) => line !== '');
+    .filter((line) => line !== '' && line !== '…');
 }
 
 /** Commands that look at what is there. What was accepted is stored a moment later: a person would look again. */

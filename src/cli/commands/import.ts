@@ -245,7 +245,7 @@ function addExample(imports: Command, terminal: Terminal): void {
         terminal.data(typeof record === 'string' ? record : JSON.stringify(record));
       }
       for (const [key, value] of Object.entries(format.example.options)) {
-        terminal.note(`requires --format-option '${key}=${value.replaceAll("'", String.raw`'\''`)}'`);
+        terminal.note(`import these records with --format-option '${key}=${value.replaceAll("'", String.raw`'\''`)}'`);
       }
     });
 }

@@ -87,7 +87,7 @@ function changeCommands(keys: Command, terminal: Terminal): void {
 async function showIssued(terminal: Terminal, key: IssuedKey, options: KeyOptions): Promise<void> {
   await showRecord(terminal, options, key, () => {
     terminal.data(key.value);
-    terminal.note(`key "${key.label}" (${key.scopes.join(', ')}); keep it now, it is not shown again`);
+    terminal.note(`key "${key.label}" (scopes: ${key.scopes.join(', ')}); save it now, it is not shown again`);
   });
 }
 

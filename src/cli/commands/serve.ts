@@ -38,16 +38,18 @@ export function serveCommand(parent: Command, terminal: Terminal): void {
 
 /** Returns what the user needs next: all of it until the first sign-in, later only how to sign in again. */
 export function greeting({ url, firstStart }: StartedService): string[] {
-  if (firstStart === undefined) return [`Millrace is ready at ${url}`, '  Sign in again      npx millrace login'];
+  // The other commands use the default address otherwise.
+  const address = url === defaultUrl ? [] : [`  Other commands     export MILLRACE_URL=${url}`];
+  if (firstStart === undefined)
+    return [`Millrace is ready at ${url}`, ...address, '  Sign in again      npx millrace login'];
   return [
     `Millrace is ready at ${url}`,
     '',
     `  Project key        ${firstStart.projectKey}`,
     `  Console            ${firstStart.loginUrl}  (works once, for 30 minutes)`,
     '  Personal API key   npx millrace keys create',
-    // The other commands use the default address otherwise.
-    ...(url === defaultUrl ? [] : [`  Other commands     export MILLRACE_URL=${url}`]),
-    '  First history      docs/guides/first-history.md',
+    ...address,
+    '  Tour               docs/tour.md',
     '',
   ];
 }

@@ -192,7 +192,7 @@ describe('the guide', () => {
   it('has an example that works as described', async () => {
     const guide = await readFile(new URL('../../../docs/guides/transformations.md', import.meta.url), 'utf8');
     const home = join(dir, 'guide');
-    await mkdir(join(home, 'plan-tier'), { recursive: true });
+    await mkdir(join(home, 'paid-tier'), { recursive: true });
     // Each file of the example is named in the sentence before its block.
     const blocks = guide.matchAll(/`([\w-]+(?:\/[\w-]+)?\.(?:json|ts))`[^`]*\n```(?:json|ts)\n([^`]*)```/g);
     const names: string[] = [];
@@ -200,14 +200,14 @@ describe('the guide', () => {
       names.push(name);
       await writeFile(join(home, name), text);
     }
-    expect(names).toEqual(['plan-tier/plugin.json', 'plan-tier/index.ts', 'sample.json', 'expected.json']);
-    const words = ['plan-tier', '--event', 'sample.json', '--expect', 'expected.json'].map((word) =>
+    expect(names).toEqual(['paid-tier/plugin.json', 'paid-tier/index.ts', 'sample.json', 'expected.json']);
+    const words = ['paid-tier', '--event', 'sample.json', '--expect', 'expected.json'].map((word) =>
       word.startsWith('--') ? word : join(home, word),
     );
     const ran = await runCommand(['transformation', 'test', ...words, '--config', 'paid_plans=pro, team']);
     expect([ran.code, ran.stderr]).toEqual([0, '']);
     expect(ran.stdout).toContain('+ /properties/tier: "paid"');
-    expect(ran.stdout).toContain('dropped by Plan tier');
+    expect(ran.stdout).toContain('dropped by Paid tier');
   });
 });
 
