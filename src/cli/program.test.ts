@@ -21,6 +21,12 @@ describe('the command line', () => {
     expect(commands.map((command) => command.name())).toEqual(expect.arrayContaining(firstWords));
   });
 
+  it('lists commands in its help, which loads none, as they are', async () => {
+    const [listed, loaded] = await Promise.all([buildProgram(terminal, '--help'), buildProgram(terminal)]);
+    expect(listed.commands.every((command) => command.options.length === 0)).toBe(true);
+    expect(listed.helpInformation()).toBe(loaded.helpInformation());
+  });
+
   it('loads only one command', async () => {
     const { commands } = await buildProgram(terminal, 'configs');
     expect(commands.map((command) => command.name())).toEqual(['configs']);

@@ -12,7 +12,7 @@ import { buildProgram } from './program.ts';
 export async function runCommandLine(args: readonly string[], process: CommandProcess): Promise<number> {
   const terminal = createTerminal(process);
   try {
-    const program = await buildProgram(terminal, args[0]);
+    const program = await buildProgram(terminal, args.find((each) => !each.startsWith('-')) ?? '--help');
     await program.parseAsync(args, { from: 'user' });
     return exitCodes.ok.code;
   } catch (error) {

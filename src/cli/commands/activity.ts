@@ -20,7 +20,6 @@ export function activityCommand(parent: Command, terminal: Terminal): void {
     .option('--after <time>', 'from this time on (ISO 8601)')
     .option('--before <time>', 'before this time')
     .option('--limit <number>', 'number of entries', '50')
-    .description('list what users and the service changed in a project of a running service, newest first')
     .action(async ({ scope, item, after, before, ...options }: Options) => {
       const api = projectApi(options);
       const query = { scope, item_id: item, after, before };

@@ -26,9 +26,7 @@ const decisions = [
 const listMax = 1000;
 
 export function agreementsCommand(parent: Command, terminal: Terminal): void {
-  const agreements = parent
-    .command('agreements')
-    .description('file, approve and reject agreements for historical imports');
+  const agreements = parent.command('agreements');
 
   addApiOptions(agreements.command('list'))
     .addOption(new Option('--state <state>', 'only in this state').choices(['filed', 'approved', 'rejected', 'ended']))

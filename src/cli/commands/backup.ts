@@ -10,11 +10,8 @@ interface BackupOptions extends BucketOptions {
 
 export function backupCommand(parent: Command, terminal: Terminal): void {
   const command = addSettingOptions(parent.command('backup').option('--json', 'print JSON'), ['dataDir', 'logLevel']);
-  addBucketOptions(command.requiredOption('--to <place>', 'empty directory, or s3://bucket/prefix'))
-    .description(
-      'copy a data directory at one point in time, whether the service is running or not, and verify the copy',
-    )
-    .action(async (options: BackupOptions) => {
+  addBucketOptions(command.requiredOption('--to <place>', 'empty directory, or s3://bucket/prefix')).action(
+    async (options: BackupOptions) => {
       const { settings } = settingsFrom(options, terminal.process);
       const report = await runBackupJob(settings, terminal, async (job) => {
         const { backupDataDir } = await import('../../server/service/backup.ts');
@@ -24,5 +21,6 @@ export function backupCommand(parent: Command, terminal: Terminal): void {
       const { files, bytes, counts, taken_at: at } = report;
       terminal.data(`${options.to} is complete: ${numberText(files)} files, ${numberText(bytes)} bytes, as of ${at}`);
       terminal.data(countsText(counts));
-    });
+    },
+  );
 }

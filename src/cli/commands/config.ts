@@ -12,7 +12,7 @@ import type { Terminal } from '../terminal.ts';
 
 /** Shows the configuration that `serve` would use with the same flags. */
 export function configCommand(parent: Command, terminal: Terminal): void {
-  const config = parent.command('config').description('show the configuration');
+  const config = parent.command('config');
   addSettingOptions(addOutputOptions(config.command('show')))
     .description('show every setting, its value and its origin; secrets are hidden')
     .action(async (options: OutputOptions) => {

@@ -31,9 +31,7 @@ interface ListOptions extends ConfigOptions {
 }
 
 export function configsCommand(parent: Command, terminal: Terminal): void {
-  const configs = parent
-    .command('configs')
-    .description('manage plugin configs of a running service: import apps and transformations');
+  const configs = parent.command('configs');
 
   onConfigs(configs.command('list'))
     .option('--search <text>', 'only configs with this text in name, description or plugin')

@@ -43,9 +43,6 @@ export function configurationFileCommands(parent: Command, terminal: Terminal): 
 function exportCommand(parent: Command, terminal: Terminal): void {
   addServiceOptions(parent.command('export'))
     .option('--json', 'print JSON')
-    .description(
-      'write transformations and import apps of a project as a configuration file; secrets become references',
-    )
     .option('--all-projects', 'all projects that the key may see')
     .option(
       '-f, --file <file>',
@@ -80,18 +77,14 @@ async function writeAll(output: string, text: string, beside: ReadonlyMap<string
 }
 
 function diffCommand(parent: Command, terminal: Terminal): void {
-  onService(parent.command('diff'))
-    .description(
-      'compare a configuration file with a service and show what apply would do; exit code 2 if there are differences',
-    )
-    .action(async (options: FileOptions) => {
-      const { planFile, planRecord, planSentence, showPlan, isEmptyPlan } = await loadFiles();
-      const { plan } = await planFile(options, terminal).catch(notUsage);
-      if (options.json) terminal.json(planRecord(plan));
-      else showPlan(terminal, plan);
-      if (isEmptyPlan(plan)) return terminal.note(planSentence(plan));
-      throw new CommandError('differences', planSentence(plan));
-    });
+  onService(parent.command('diff')).action(async (options: FileOptions) => {
+    const { planFile, planRecord, planSentence, showPlan, isEmptyPlan } = await loadFiles();
+    const { plan } = await planFile(options, terminal).catch(notUsage);
+    if (options.json) terminal.json(planRecord(plan));
+    else showPlan(terminal, plan);
+    if (isEmptyPlan(plan)) return terminal.note(planSentence(plan));
+    throw new CommandError('differences', planSentence(plan));
+  });
 }
 
 /** Exit code 2 of `diff` means differences only. */
@@ -102,7 +95,6 @@ function notUsage(error: unknown): never {
 
 function applyCommand(parent: Command, terminal: Terminal): void {
   onService(parent.command('apply'))
-    .description('apply a configuration file to a service; applying it again changes nothing')
     .option('--dry-run', 'show what would be done, without changes')
     .option('--yes', 'do not ask')
     .action(async (options: FileOptions) => {
@@ -127,7 +119,6 @@ function missingValues(missing: readonly string[]): CommandError {
 
 function validateCommand(parent: Command, terminal: Terminal): void {
   withFile(parent.command('validate').option('--json', 'print JSON'))
-    .description('check a configuration file without a service or secrets')
     .option('--print-schema', 'print the JSON Schema of configuration files for editors')
     .action(async (options: ValidateOptions) => {
       const { configurationFileJsonSchema, validateFile } = await loadFiles();

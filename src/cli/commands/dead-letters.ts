@@ -46,9 +46,7 @@ interface Options extends ApiOptions, Filter {
 }
 
 export function deadLettersCommand(parent: Command, terminal: Terminal): void {
-  const letters = parent
-    .command('dead-letters')
-    .description('list, correct, replay and discard events that a running service could not store');
+  const letters = parent.command('dead-letters');
   addRead(letters, terminal);
   addEdit(letters, terminal);
   addReplay(letters, terminal);

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { addApiKeyOption, defaultUrl } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
-import { createDemo, describeDemo, findDemo, projectName, removeDemo } from '../demo/demo.ts';
+import { createDemo, describeDemo, findDemo, removeDemo } from '../demo/demo.ts';
 import type { DemoRecord, DemoService, Follow } from '../demo/demo.ts';
 import { CommandError } from '../exit-codes.ts';
 import { follow } from '../import/show-run.ts';
@@ -21,7 +21,6 @@ interface DemoOptions extends DemoService, OutputOptions {
 export function demoCommand(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('demo')
-    .description(`create a project "${projectName}" with a year of events of a small web shop`)
     .addOption(new Option('--url <url>', 'address of the service').env('MILLRACE_URL').default(defaultUrl))
     .option('--persons <count>', 'visitors of the shop, with about 40 events each', '500')
     .option('--remove', 'undo the import of the demo and delete its project')

@@ -30,9 +30,8 @@ const freeBytesNeeded = 256 * 1024 ** 2;
 
 /** Checks everything that `serve` needs, without changes, and reports what to do about each fault. */
 export function doctorCommand(parent: Command, terminal: Terminal): void {
-  addSettingOptions(addUrlOption(addOutputOptions(parent.command('doctor'))))
-    .description('check what the service needs: Node, disk, stores, port, and a running service')
-    .action(async (options: OutputOptions & ServiceAddress) => {
+  addSettingOptions(addUrlOption(addOutputOptions(parent.command('doctor')))).action(
+    async (options: OutputOptions & ServiceAddress) => {
       const { settings } = settingsFrom({ ...options }, terminal.process);
       const findings = await examine(settings, serviceUrl(options, terminal.process));
       await showList(terminal, options, findings, () => {
@@ -42,7 +41,8 @@ export function doctorCommand(parent: Command, terminal: Terminal): void {
       if (failed.length > 0) {
         throw new CommandError('failed', `${failed.length} of ${findings.length} checks failed: ${names(failed)}`);
       }
-    });
+    },
+  );
 }
 
 function names(findings: readonly Finding[]): string {

@@ -46,7 +46,7 @@ interface Counts {
 }
 
 export function eventsCommand(parent: Command, terminal: Terminal): void {
-  const events = parent.command('events').description('list, count and follow events of a running service');
+  const events = parent.command('events');
 
   tailCommand(events, terminal);
 

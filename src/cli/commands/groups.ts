@@ -15,7 +15,7 @@ interface Options extends ApiOptions {
 }
 
 export function groupsCommand(parent: Command, terminal: Terminal): void {
-  const groups = parent.command('groups').description('list and show groups of a running service, such as companies');
+  const groups = parent.command('groups');
 
   addApiOptions(groups.command('types'))
     .description('list the group types')

@@ -7,7 +7,6 @@ export function helpCommand(parent: Command): void {
   parent
     .command('help')
     .argument('[command...]', 'words of the command')
-    .description('show help for a command')
     .action((words: readonly string[]) => words.reduce(subcommandOf, parent).outputHelp());
 }
 

@@ -42,7 +42,6 @@ import type { Terminal } from '../terminal.ts';
 export function importCommand(parent: Command, terminal: Terminal): void {
   const imports = parent
     .command('import')
-    .description('import history from files or another tool into any service that accepts /batch/, exactly once')
     .usage('[options] <format> [paths...] | [command]')
     .addHelpText('after', '\nmillrace import help run shows the options of an import');
   addLocal(imports, terminal);

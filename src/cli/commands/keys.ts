@@ -21,9 +21,7 @@ type IssuedKey = PersonalApiKeyRecord & { readonly value: string };
 const path = '/api/personal_api_keys/';
 
 export function keysCommand(parent: Command, terminal: Terminal): void {
-  const keys = parent
-    .command('keys')
-    .description('manage personal API keys, in the data directory (or DATABASE_URL) or of a running service');
+  const keys = parent.command('keys');
 
   addOpenApiOptions(keys.command('list'))
     .description('list the keys')

@@ -8,9 +8,6 @@ import { findUser, nameOf, showLink } from './users.ts';
 
 export function loginCommand(parent: Command, terminal: Terminal): void {
   addOpenApiOptions(parent.command('login'), addressSettings)
-    .description(
-      'print a one-time link that signs in to the console of the data directory (or DATABASE_URL) or of a running service',
-    )
     .argument('[user]', 'address or number of the user; default: the first admin, or the owner of the API key')
     .action(async (name: string | undefined, options: OpenApiOptions & OutputOptions) => {
       const { user, link } = await withApi(options, terminal, async (api) => {

@@ -29,15 +29,13 @@ export function moveCommand(parent: Command, terminal: Terminal): void {
   ]);
   command.option('--to <file>', 'settings of the new stores, a JSON file as for --config-file');
   for (const [flag, , , help] of targetOptions) command.option(flag, help);
-  command
-    .description('copy a data directory to PostgreSQL and ClickHouse and compare the copy; the same command resumes it')
-    .action(async (options: MoveOptions) => {
-      const target = targetFrom(options, terminal.process);
-      const { settings } = settingsFrom(options, terminal.process);
-      const report = await run(settings, target, terminal);
-      if (options.json === true) terminal.json(report);
-      else for (const line of summaryOf(report, settings, target)) terminal.data(line);
-    });
+  command.action(async (options: MoveOptions) => {
+    const target = targetFrom(options, terminal.process);
+    const { settings } = settingsFrom(options, terminal.process);
+    const report = await run(settings, target, terminal);
+    if (options.json === true) terminal.json(report);
+    else for (const line of summaryOf(report, settings, target)) terminal.data(line);
+  });
 }
 
 /** Reads the file and the flags only: the environment describes the old stores. */

@@ -33,10 +33,7 @@ const testTimeoutMs = 75_000;
 const pollMs = 300;
 
 export function noticesCommand(parent: Command, terminal: Terminal): void {
-  const notices = parent
-    .command('notifications')
-    .alias('notices')
-    .description('manage notifications of a running service by webhook, Slack or e-mail');
+  const notices = parent.command('notifications').alias('notices');
   listCommand(notices, terminal);
   createCommand(notices, terminal);
   updateCommand(notices, terminal);

@@ -10,7 +10,6 @@ export function openapiCommand(parent: Command, terminal: Terminal): void {
   parent
     .command('openapi')
     .addOption(new Option('--url <url>', 'running service whose description is printed; default: that of this version'))
-    .description('print the OpenAPI description of the management API')
     .action(async ({ url }: { url?: string }) => {
       if (url !== undefined) return terminal.json(await createApiClient(url, undefined).get('/api/openapi.json'));
       terminal.data(ownDescription());

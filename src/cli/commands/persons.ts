@@ -18,7 +18,7 @@ interface Options extends ApiOptions {
 const idsShown = 3;
 
 export function personsCommand(parent: Command, terminal: Terminal): void {
-  const persons = parent.command('persons').description('list and show persons of a running service');
+  const persons = parent.command('persons');
 
   addApiOptions(persons.command('list'))
     .option('--search <text>', 'only persons with an id that starts with this, or with this uuid or email')

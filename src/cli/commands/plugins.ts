@@ -19,7 +19,7 @@ interface PluginOptions extends ApiOptions {
 const sourceHelp = 'folder, file (.js, .ts), archive (.zip, .tgz), URL, or npm package NAME[@VERSION]';
 
 export function pluginsCommand(parent: Command, terminal: Terminal): void {
-  const plugins = parent.command('plugins').description('install, upgrade and remove plugins of a running service');
+  const plugins = parent.command('plugins');
   addRead(plugins, terminal);
   addChange(plugins, terminal);
 }

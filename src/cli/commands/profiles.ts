@@ -17,7 +17,7 @@ interface AddOptions {
 }
 
 export function profilesCommand(parent: Command, terminal: Terminal): void {
-  const profiles = parent.command('profiles').description('manage stored services and keys (--profile)');
+  const profiles = parent.command('profiles');
   listCommand(profiles, terminal);
   addCommand(profiles, terminal);
   useCommand(profiles, terminal);

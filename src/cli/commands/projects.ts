@@ -16,9 +16,7 @@ interface ProjectOptions extends OutputOptions, OpenApiOptions {
 const path = '/api/projects/';
 
 export function projectsCommand(parent: Command, terminal: Terminal): void {
-  const projects = parent
-    .command('projects')
-    .description('manage projects and their keys, in the data directory (or DATABASE_URL) or of a running service');
+  const projects = parent.command('projects');
 
   addOpenApiOptions(projects.command('list'))
     .description('list the projects')

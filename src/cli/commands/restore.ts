@@ -12,19 +12,17 @@ export function restoreCommand(parent: Command, terminal: Terminal): void {
   const command = addSettingOptions(parent.command('restore').option('--json', 'print JSON'), ['dataDir', 'logLevel']);
   addBucketOptions(
     command.requiredOption('--from <place>', 'backup by "millrace backup": a directory, or s3://bucket/prefix'),
-  )
-    .description('create a data directory from a backup, with every file verified')
-    .action(async (options: RestoreOptions) => {
-      const { settings } = settingsFrom(options, terminal.process);
-      const report = await runBackupJob(settings, terminal, async (job) => {
-        const { restoreDataDir } = await import('../../server/service/restore.ts');
-        return await restoreDataDir(settings, placeFrom(options.from, options), job);
-      });
-      if (options.json === true) return terminal.json(report);
-      const { files, bytes, counts, taken_at: at } = report;
-      const { dataDir } = settings;
-      terminal.data(`${dataDir} is as it was at ${at}: ${numberText(files)} files, ${numberText(bytes)} bytes`);
-      terminal.data(countsText(counts));
-      terminal.data(`next: millrace serve --data-dir ${dataDir}`);
+  ).action(async (options: RestoreOptions) => {
+    const { settings } = settingsFrom(options, terminal.process);
+    const report = await runBackupJob(settings, terminal, async (job) => {
+      const { restoreDataDir } = await import('../../server/service/restore.ts');
+      return await restoreDataDir(settings, placeFrom(options.from, options), job);
     });
+    if (options.json === true) return terminal.json(report);
+    const { files, bytes, counts, taken_at: at } = report;
+    const { dataDir } = settings;
+    terminal.data(`${dataDir} is as it was at ${at}: ${numberText(files)} files, ${numberText(bytes)} bytes`);
+    terminal.data(countsText(counts));
+    terminal.data(`next: millrace serve --data-dir ${dataDir}`);
+  });
 }

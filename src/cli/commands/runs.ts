@@ -21,7 +21,6 @@ export function runsCommand(parent: Command, terminal: Terminal): void {
   addApiOptions(parent.command('runs'))
     .addOption(new Option('--state <state>', 'only in this state').choices(importRunStates))
     .option('--limit <number>', 'number of runs per project', '20')
-    .description('list import runs of a running service in all projects or one (--project), newest first')
     .action(async (options: Options) => {
       const runs = await listRuns(options);
       await showList(terminal, options, runs, () => showRuns(terminal, runs));

@@ -19,9 +19,7 @@ interface Options extends ApiOptions {
 }
 
 export function schedulesCommand(parent: Command, terminal: Terminal): void {
-  const schedules = parent
-    .command('schedules')
-    .description('schedule import apps of a running service; each run imports what is new');
+  const schedules = parent.command('schedules');
   listCommand(schedules, terminal);
   setCommand(schedules, terminal);
   stateCommands(schedules, terminal);

@@ -40,9 +40,6 @@ const batchBytesMax = 5_000_000;
 export function sendCommand(parent: Command, terminal: Terminal): void {
   const command = parent.command('send');
   command
-    .description(
-      'send a file of events, or of records of another tool, as NDJSON, JSON, CSV, Parquet or Avro, plain or compressed',
-    )
     .argument('[file]', 'file; - for stdin')
     .addOption(
       new Option('--url <url>', 'address of the service; /batch/ is added').env('MILLRACE_URL').default(defaultUrl),

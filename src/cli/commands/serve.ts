@@ -11,29 +11,27 @@ import type { Terminal } from '../terminal.ts';
 const closeMsMax = 10_000;
 
 export function serveCommand(parent: Command, terminal: Terminal): void {
-  addSettingOptions(parent.command('serve'))
-    .description('run the service')
-    .action(async (options: Readonly<Record<string, unknown>>) => {
-      const { settings, notes } = settingsFrom(options, terminal.process);
-      for (const note of notes) terminal.note(note);
-      const stop = stopSignal(terminal.process);
-      // Only this command loads the whole service.
-      const { createMillrace } = await import('../../main.ts');
-      const millrace = createMillrace(settings);
-      try {
-        const started = await millrace.start().catch((error: unknown) => {
-          throw listenError(error, settings);
-        });
-        for (const line of greeting(started)) terminal.data(line);
-        await untilAborted(stop.signal);
-        terminal.note('stopping; a second signal stops immediately');
-      } finally {
-        await closeInTime(() => millrace.close(), settings.drainMs + closeMsMax, terminal);
-        millrace.log.info('stopped');
-      }
-      // A service that stopped on request has not failed.
-      stop.release();
-    });
+  addSettingOptions(parent.command('serve')).action(async (options: Readonly<Record<string, unknown>>) => {
+    const { settings, notes } = settingsFrom(options, terminal.process);
+    for (const note of notes) terminal.note(note);
+    const stop = stopSignal(terminal.process);
+    // Only this command loads the whole service.
+    const { createMillrace } = await import('../../main.ts');
+    const millrace = createMillrace(settings);
+    try {
+      const started = await millrace.start().catch((error: unknown) => {
+        throw listenError(error, settings);
+      });
+      for (const line of greeting(started)) terminal.data(line);
+      await untilAborted(stop.signal);
+      terminal.note('stopping; a second signal stops immediately');
+    } finally {
+      await closeInTime(() => millrace.close(), settings.drainMs + closeMsMax, terminal);
+      millrace.log.info('stopped');
+    }
+    // A service that stopped on request has not failed.
+    stop.release();
+  });
 }
 
 /** Returns what the user needs next: all of it until the first sign-in, later only how to sign in again. */

@@ -9,7 +9,6 @@ import type { Terminal } from '../terminal.ts';
 export function statusCommand(parent: Command, terminal: Terminal): void {
   addApiOptions(parent.command('status'))
     .option('--service', 'show the whole service: processes, parts, disk (operators only)')
-    .description('show throughput and what needs attention in a running service')
     .action(async ({ service, ...options }: ApiOptions & { readonly service?: boolean }) => {
       const api = projectApi(options);
       if (service === true) {

@@ -20,7 +20,6 @@ export function topCommand(parent: Command, terminal: Terminal): void {
   addServiceOptions(parent.command('top'))
     .option('--every <seconds>', 'interval', '2')
     .option('--times <number>', 'end after this many updates')
-    .description('show status repeatedly until Ctrl-C')
     .action((options: Options) => runUntilStopped(terminal.process, (signal) => watch(terminal, options, signal)));
 }
 

@@ -29,7 +29,7 @@ interface Tested extends TrialRecord {
 }
 
 export function transformationCommand(parent: Command, terminal: Terminal): void {
-  const transformation = parent.command('transformation').description('test transformations on events');
+  const transformation = parent.command('transformation');
   addApiOptions(
     transformation
       .command('test')

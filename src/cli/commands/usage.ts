@@ -18,7 +18,6 @@ export function usageCommand(parent: Command, terminal: Terminal): void {
   addApiOptions(parent.command('usage'))
     .option('--after <day>', 'from this day on')
     .option('--before <day>', 'before this day')
-    .description('count events received per day by a running service, imported history separately')
     .action(async ({ after, before, ...options }: Options) => {
       const api = projectApi(options);
       const usage = await api.get<Usage>(`${api.root}/usage/`, { after, before });

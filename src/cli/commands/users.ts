@@ -17,9 +17,7 @@ interface UserOptions extends OutputOptions, OpenApiOptions {
 const path = '/api/users/';
 
 export function usersCommand(parent: Command, terminal: Terminal): void {
-  const users = parent
-    .command('users')
-    .description('manage users, in the data directory (or DATABASE_URL) or of a running service');
+  const users = parent.command('users');
   listCommand(users, terminal);
   addCommand(users, terminal);
   roleCommand(users, terminal);

@@ -16,9 +16,7 @@ interface Options extends ApiOptions {
 }
 
 export function warningsCommand(parent: Command, terminal: Terminal): void {
-  const warnings = parent
-    .command('warnings')
-    .description('list ingestion warnings of a running service: events not stored exactly as sent');
+  const warnings = parent.command('warnings');
 
   withTimes(addApiOptions(warnings.command('list')))
     .addOption(new Option('--severity <severity>', 'only with this severity').choices(warningSeverities))

@@ -10,7 +10,7 @@ import { isFinal, type RunView } from '../import/run-view.ts';
 import { serverRuns } from '../import/server-runs.ts';
 import { exportLines, shopEvents } from './shop.ts';
 
-export const projectName = 'Demo shop';
+const projectName = 'Demo shop';
 const fileName = 'demo-shop.jsonl.gz';
 
 /** Created first: a project of this name without it belongs to a user. */
