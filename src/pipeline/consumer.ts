@@ -13,7 +13,7 @@ import { Tap } from './live/tap.ts';
 import type { Sightings } from './live/watch.ts';
 import type { Metadata } from '../stores/metadata/database.ts';
 import type { dueRebuilds } from '../stores/metadata/profile-rebuilds.ts';
-import { holdSlot, SlotLostError, type SlotHold } from '../stores/metadata/slots.ts';
+import { holdSlot, SlotLostError, type SlotHold } from '../stores/metadata/slot-leases.ts';
 import type { WindowStorage } from '../plugins/services/window-storage.ts';
 import type { Log } from '../server/telemetry/log.ts';
 import type { Metrics } from '../server/telemetry/metrics.ts';

@@ -1,7 +1,7 @@
 import type { Lane } from '../log/eventlog.ts';
 import type { Metadata } from '../stores/metadata/database.ts';
 import { hasStoreAlone, type Queries } from '../stores/metadata/queries.ts';
-import { holdSlot, type SlotHold } from '../stores/metadata/slots.ts';
+import { holdSlot, type SlotHold } from '../stores/metadata/slot-leases.ts';
 
 /** Progress of a lane of a slot. */
 export interface Cursor {

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { EventLogReader, Lane, StoredRecord } from '../log/eventlog.ts';
 import { StoreUnavailableError, type EventStore } from '../stores/events/eventstore.ts';
 import type { Metadata } from '../stores/metadata/database.ts';
-import { SlotLostError, type SlotHold } from '../stores/metadata/slots.ts';
+import { SlotLostError, type SlotHold } from '../stores/metadata/slot-leases.ts';
 import { MetadataUnreadError } from '../stores/metadata/unread-error.ts';
 import { ProfileConflictError } from './persons/profile-conflict.ts';
 import type { Log } from '../server/telemetry/log.ts';

@@ -5,7 +5,7 @@ import type { EventLogReader } from '../log/eventlog.ts';
 import { addDeliveries, type Delivery } from '../queue/jobs/deliveries.ts';
 import type { Metadata } from '../stores/metadata/database.ts';
 import type { Queries } from '../stores/metadata/queries.ts';
-import { holdSlot, type SlotHold } from '../stores/metadata/slots.ts';
+import { holdSlot, type SlotHold } from '../stores/metadata/slot-leases.ts';
 import { writeGroupChanges, writeSharedGroups } from './persons/group-rows.ts';
 import { writePersonChanges } from './persons/person-rows.ts';
 import { ProfileConflictError } from './persons/profile-conflict.ts';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { newId } from '../../src/base/ids.ts';
 import { openPostgres } from '../../src/stores/metadata/postgres.ts';
-import { holdSlot, SlotLostError, type SlotHold } from '../../src/stores/metadata/slots.ts';
+import { holdSlot, SlotLostError, type SlotHold } from '../../src/stores/metadata/slot-leases.ts';
 import type { Pipeline } from '../../src/pipeline/consumer.ts';
 import { startSlotWorker } from '../../src/pipeline/slots/slot-worker.ts';
 import { createLog } from '../../src/server/telemetry/log.ts';

@@ -5,7 +5,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Session } from 'chdb';
-import { migrations } from '../../src/stores/events/schema.ts';
+import { migrations } from '../../src/stores/events/migrate-store.ts';
 import { singleForm } from '../../src/stores/events/schema-form.ts';
 import { eventColumns } from '../../src/stores/events/rows.ts';
 

@@ -15,7 +15,7 @@ import {
   type RebuildKind,
 } from '../../stores/metadata/profile-rebuilds.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
-import { holdSlot, SlotLostError, type SlotHold } from '../../stores/metadata/slots.ts';
+import { holdSlot, SlotLostError, type SlotHold } from '../../stores/metadata/slot-leases.ts';
 import { loadGroupTypes, writeGroupChanges, type GroupChanges } from '../persons/group-rows.ts';
 import { writePersonChanges } from '../persons/person-rows.ts';
 import { removeGroups, removeGroupTypes, removePersons, personsWithIds } from '../persons/rebuild-rows.ts';

@@ -5,7 +5,7 @@ import { RowMemory } from '../../stores/events/rows.ts';
 import { Tap } from '../live/tap.ts';
 import type { Sightings, Watch } from '../live/watch.ts';
 import { dueRebuilds } from '../../stores/metadata/profile-rebuilds.ts';
-import { holdSlot, type SlotHold } from '../../stores/metadata/slots.ts';
+import { holdSlot, type SlotHold } from '../../stores/metadata/slot-leases.ts';
 import { refusedStorage } from '../../plugins/services/refused-storage.ts';
 import { WindowStorage } from '../../plugins/services/window-storage.ts';
 import { sharedConfigReads, type ConfigReads } from '../transform/config-reads.ts';

@@ -6,10 +6,11 @@ import {
   leaveWorkers,
   releaseSlots,
   renewSlots,
+  slotLeaseMs,
   type LeaseOptions,
+  type SlotHold,
   type Workers,
 } from '../../stores/metadata/slot-leases.ts';
-import { slotLeaseMs, type SlotHold } from '../../stores/metadata/slots.ts';
 import type { Log } from '../../server/telemetry/log.ts';
 import type { Metrics } from '../../server/telemetry/metrics.ts';
 import type { Pipeline } from '../consumer.ts';
@@ -25,7 +26,7 @@ export interface SlotWorkerDeps {
   readonly start: (hold: SlotHold) => Promise<Pipeline>;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Default 10,000. */
+  /** Default `slotLeaseMs`. */
   readonly leaseMs?: number;
 }
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { claimDataDir, prepareDataDir } from './start.ts';
+import { claimDataDir, diskFreeBytesMin, diskHealth, prepareDataDir } from './data-dir.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'millrace-data-dir-'));
 afterAll(() => rmSync(parent, { recursive: true }));
@@ -52,4 +52,25 @@ it('is used by one process at a time: a second one is refused immediately, befor
   expect(() => claimDataDir(dir)).toThrow(`${dir} is in use by another process: stop that one`);
   claim[Symbol.dispose]();
   claimDataDir(dir)[Symbol.dispose]();
+});
+
+const disks = (free: Readonly<Record<string, number>>) => async (path: string) => {
+  const bavail = free[path];
+  if (bavail === undefined) throw Object.assign(new Error('not there'), { code: 'ENOENT' });
+  return { bavail, bsize: 1 };
+};
+
+it.each([
+  ['the data directory', { '/data': diskFreeBytesMin - 1 }, '/data ('],
+  ['the log', { '/data': 1e12, '/data/log': 0 }, '/data/log (0 KiB free)'],
+  ['the event store', { '/data': 1e12, '/data/log': 1e12, '/data/events': 5000 }, '/data/events (4 KiB free)'],
+])('reports a full disk under %s', async (_what, free, named) => {
+  expect(await diskHealth('/data', disks(free))).toEqual({
+    ok: false,
+    detail: expect.stringContaining(named) as unknown,
+  });
+});
+
+it('a disk with enough space is healthy, and so is a missing directory of a store', async () => {
+  expect(await diskHealth('/data', disks({ '/data': diskFreeBytesMin }))).toEqual({ ok: true });
 });

@@ -8,6 +8,7 @@ import {
 import type { HealthResult } from '../http/health.ts';
 import { bootstrap, type Bootstrapped } from '../../stores/metadata/bootstrap.ts';
 import { withMigrationLock } from '../../stores/metadata/migration-lock.ts';
+import { diskHealth } from './data-dir.ts';
 import { startBacklogAges, type BacklogAges } from './backlog-ages.ts';
 import { openImportStaging } from './import-dirs.ts';
 import type { ServiceDeps } from './service-deps.ts';
@@ -22,7 +23,6 @@ import {
   type KafkaLogWriter,
   type SharedStores,
 } from './stores.ts';
-import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Settings } from '../config/settings.ts';
@@ -119,36 +119,6 @@ export function storeWhenAsked(connect: () => Promise<EventStore>): EventStore {
     health: async () => (await store()).health(),
     close: async () => (await connected?.catch(() => undefined))?.close(),
   };
-}
-
-/** Maximum size of a group of writes of each store: with less, the disk would be full within seconds. */
-export const diskFreeBytesMin = 8 * 1024 * 1024;
-
-type Statfs = (path: string) => Promise<{ readonly bavail: number; readonly bsize: number }>;
-
-/** Whether the disks of a data directory have enough free space; its stores may be on separate disks. */
-export async function diskHealth(dataDir: string, read: Statfs = statfs): Promise<HealthResult> {
-  const full: string[] = [];
-  for (const path of [dataDir, join(dataDir, 'log'), join(dataDir, 'events')]) {
-    const free = await freeBytes(path, read);
-    if (free !== undefined && free < diskFreeBytesMin) full.push(`${path} (${Math.floor(free / 1024)} KiB free)`);
-  }
-  if (full.length === 0) return { ok: true };
-  return {
-    ok: false,
-    detail: `The disk is full: expected ${diskFreeBytesMin / 1024 / 1024} MiB free at least in ${full.join(', ')}. Free disk space; nothing else is necessary.`,
-  };
-}
-
-/** `undefined` if the directory does not exist, as when a server has that store. */
-async function freeBytes(path: string, read: Statfs): Promise<number | undefined> {
-  try {
-    const { bavail, bsize } = await read(path);
-    return bavail * bsize;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 /** The content of the store is incomplete. */

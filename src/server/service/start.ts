@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { systemClock } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
 import { ScanSender } from '../../wire/batch/scan-relay.ts';
-import { createBudgets, takeFrom, type Budgets } from '../../wire/capture/budgets.ts';
+import { createBudgets } from '../../wire/capture/budgets.ts';
 import { createIngest } from '../../wire/capture/create-ingest.ts';
 import { createAgreements, type Agreements } from '../../wire/capture/agreements.ts';
 import { createSpreads } from '../../wire/capture/spreads.ts';
@@ -24,6 +24,7 @@ import { restoreProblem } from '../../stores/backup/restore-state.ts';
 import { clearDeadBackup } from './backup-scratch.ts';
 import { moveProblem } from '../../stores/move/move-state.ts';
 import { healthChecks } from './health.ts';
+import { createSharedBudgets } from './historical-limits.ts';
 import { apiRole, captureRole, createAccess, createUnlistenedApi, type Served } from './http.ts';
 import { startJobsRole } from './jobs-role.ts';
 import { startLiveRelay } from './live-relay.ts';
@@ -37,10 +38,7 @@ import { createWatchedIngest } from './watched-ingest.ts';
 import { hostThread, type ThreadHost } from './thread-host.ts';
 import { liveAnswers, watchedBy } from './live-thread.ts';
 import { answersOf } from './main-thread.ts';
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import type { WarnLog } from '../telemetry/log.ts';
-import { takeFileLock } from './stores.ts';
+import { claimDataDir, prepareDataDir } from './data-dir.ts';
 import { createDatabaseClock } from '../../stores/metadata/database-clock.ts';
 import { createEmail } from '../../queue/notices/send/email.ts';
 import { createSlack } from '../../queue/notices/send/slack.ts';
@@ -50,9 +48,6 @@ import { watchConditions } from '../../queue/notices/watch-conditions.ts';
 import { fetchLoadedLate } from '../../plugins/outbound/load-late.ts';
 import { outboundTrust } from './plugin-environment.ts';
 import type { StatusSource } from '../api/status.ts';
-import { hourMs } from '../../base/time.ts';
-import { changeBudget, totalAge, writeTotal } from '../../stores/metadata/historical-budgets.ts';
-import type { Metadata } from '../../stores/metadata/database.ts';
 
 export interface StartedService {
   readonly url: string;
@@ -227,46 +222,6 @@ function startPipelineRole(deps: ServiceDeps, plugins: StartedPlugins, parts: As
   return pipeline;
 }
 
-const forOthers = 0o077;
-/** Set on /tmp: the directory is shared on purpose. */
-const sticky = 0o1000;
-
-/** Creates the data directory, or restricts it to this user: it contains keys, and secrets of plugins and imports. */
-export function prepareDataDir(dir: string, log: WarnLog): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const { mode } = statSync(dir);
-  if ((mode & forOthers) === 0) return;
-  let err: unknown;
-  try {
-    if ((mode & sticky) === 0) chmodSync(dir, 0o700);
-  } catch (error) {
-    err = error;
-  }
-  if ((statSync(dir).mode & forOthers) === 0) return;
-  log.warn(
-    { err, dir },
-    'data directory is readable by other users and its mode cannot be changed; use one with mode 0700',
-  );
-}
-
-/** Another service is using the directory. */
-class DataDirInUseError extends Error {
-  override name = 'DataDirInUseError';
-  constructor(dir: string) {
-    super(`${dir} is in use by another process: stop that one, or choose another data directory with --data-dir`);
-  }
-}
-
-/**
- * Locks the directory for this process before anything in it is opened or migrated. The system releases the lock when the process
- * ends in any way. @throws DataDirInUseError immediately
- */
-export function claimDataDir(dir: string): Disposable {
-  const lock = takeFileLock(join(dir, 'lock.sqlite'));
-  if (lock === undefined) throw new DataDirInUseError(dir);
-  return lock;
-}
-
 /** Only the status of a receiver's response is read. */
 const answerBytesMax = 65_536;
 
@@ -300,50 +255,4 @@ function startNotices(
     await Promise.all([watching, sending]);
     await fetch.close();
   });
-}
-
-/** Age at which totals are counted again: until then, undone or deleted events still count. */
-const totalMsMax = hourMs;
-
-interface SharedBudgetsDeps {
-  readonly db: Metadata;
-  readonly log: WarnLog;
-  /** Counts the stored historical events of a project. */
-  readonly total: (projectId: number) => Promise<number>;
-}
-
-/**
- * Creates budgets of historical events per project across processes: exact counts in the database, because a historical batch is large
- * and an additional query makes no difference.
- */
-export function createSharedBudgets({ db, log, total }: SharedBudgetsDeps): Budgets {
-  const refreshTotal = async (projectId: number): Promise<void> => {
-    const age = await totalAge(db, projectId);
-    if (age !== undefined && age < totalMsMax) return;
-    try {
-      await writeTotal(db, projectId, await total(projectId));
-    } catch (err) {
-      // While the event store is unavailable, the last count is used.
-      if (age === undefined) throw err;
-      log.warn({ err }, 'failed to count historical events of a project; retrying');
-    }
-  };
-  return {
-    take: async (projectId, events, speed, totalMax) => {
-      await refreshTotal(projectId);
-      const answer = await changeBudget(db, projectId, (budget, now) => takeFrom(budget, events, speed, totalMax, now));
-      if (answer === undefined)
-        throw new Error(`expected a budget of project ${projectId}, got none; is it being deleted?`);
-      return answer;
-    },
-    giveBack: (projectId, events) => {
-      const back = changeBudget(db, projectId, (budget) => {
-        budget.tokens += events;
-        budget.total -= events;
-      });
-      back.catch((err: unknown) =>
-        log.warn({ err }, 'failed to return historical budget; rejected events count against the agreement'),
-      );
-    },
-  };
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventStore } from '../../../src/stores/events/eventstore.ts';
 import { StoreUnavailableError } from '../../../src/stores/events/eventstore.ts';
 import { EventRowWriter, type EventRow } from '../../../src/stores/events/rows.ts';
-import { migrations } from '../../../src/stores/events/schema.ts';
+import { migrations } from '../../../src/stores/events/migrate-store.ts';
 
 /** The promises of every event store adapter. Each test has a separate project in one store. */
 export interface StoreUnderTest {

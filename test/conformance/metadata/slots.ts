@@ -3,14 +3,17 @@ import { expect, it } from 'vitest';
 import type { Use } from './metadata.ts';
 import {
   claimSlots,
+  createSlots,
+  holdSlot,
   joinWorkers,
   leaveWorkers,
-  createSlots,
   releaseSlots,
   renewSlots,
+  seizeSlot,
   SlotCountError,
+  SlotLostError,
+  type SlotHold,
 } from '../../../src/stores/metadata/slot-leases.ts';
-import { holdSlot, seizeSlot, SlotLostError, type SlotHold } from '../../../src/stores/metadata/slots.ts';
 
 /** Runs on a migrated store. */
 export function testSlots(use: Use): void {

@@ -11,7 +11,7 @@ import { pruneLive } from '../../../src/stores/metadata/live-watches.ts';
 import { createLog } from '../../../src/server/telemetry/log.ts';
 import { startLiveRelay } from '../../../src/server/service/live-relay.ts';
 import { startProcessReports, type ProcessReport } from '../../../src/server/service/status.ts';
-import { createSharedBudgets } from '../../../src/server/service/start.ts';
+import { createSharedBudgets } from '../../../src/server/service/historical-limits.ts';
 import { mergeCounts } from '../../../src/server/service/http.ts';
 
 export interface TwoProcesses extends AsyncDisposable {

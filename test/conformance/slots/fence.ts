@@ -13,7 +13,7 @@ import {
   type Rebuild,
 } from '../../../src/stores/metadata/profile-rebuilds.ts';
 import { createProject } from '../../../src/stores/metadata/projects.ts';
-import { seizeSlot, SlotLostError, type SlotHold } from '../../../src/stores/metadata/slots.ts';
+import { seizeSlot, SlotLostError, type SlotHold } from '../../../src/stores/metadata/slot-leases.ts';
 import { createLog } from '../../../src/server/telemetry/log.ts';
 import { notePending } from '../../../src/pipeline/cursors.ts';
 import { ProfileRebuilder } from '../../../src/pipeline/rebuild/profile-rebuilder.ts';

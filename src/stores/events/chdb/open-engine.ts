@@ -5,7 +5,7 @@ import type { WireParam } from './requests.ts';
 import { parseLines } from '../json-lines.ts';
 import { runTableName } from '../run-table-names.ts';
 import { runTableSql } from '../run-tables.ts';
-import { migrateStore } from '../schema.ts';
+import { migrateStore } from '../migrate-store.ts';
 import { damagedPartsSql, deleteRunSql, insertSql, type DamagedPart, type InsertTarget } from '../sql.ts';
 import { availableParallelism } from 'node:os';
 import { readdirSync, readFileSync, truncateSync } from 'node:fs';

@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import type { FromProcess, ProcessOptions, StartFailure } from './messages.ts';
 import { openEngine, type OpenEngine } from './open-engine.ts';
 import { serveEngine } from './serve-engine.ts';
-import { StoreSchemaTooNewError } from '../schema.ts';
+import { StoreSchemaTooNewError } from '../migrate-store.ts';
 
 function send(message: FromProcess): void {
   if (process.connected) process.send?.(message);

@@ -24,7 +24,7 @@ import { EventRowWriter, type EventRow } from '../rows.ts';
 import { runTablesConformance } from '../../../../test/conformance/event-store/run-tables.ts';
 import { runTableName } from '../run-table-names.ts';
 import type { RunStore } from '../run-tables.ts';
-import { migrations } from '../schema.ts';
+import { migrations } from '../migrate-store.ts';
 import { ClusterLayoutError, clusterLayout, slotsOf } from './cluster-layout.ts';
 import { connectClickhouse } from './connect-clickhouse.ts';
 import { createShardHash, shardKeySql } from './shard-key.ts';

@@ -2,7 +2,7 @@ import type { WarnLog } from '../../../server/telemetry/log.ts';
 import { runTableName } from '../run-table-names.ts';
 import { createRunTables, runTableSql, type RunStore } from '../run-tables.ts';
 import { singleForm } from '../schema-form.ts';
-import { migrateStore } from '../schema.ts';
+import { migrateStore } from '../migrate-store.ts';
 import { damagedPartsSql, deleteRunSql, healthOf, insertSql, type DamagedPart } from '../sql.ts';
 import { connectCluster } from './connect-cluster.ts';
 import { connectServer, type ClickhouseServer } from './server.ts';

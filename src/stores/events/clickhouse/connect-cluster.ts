@@ -3,7 +3,7 @@ import type { RowBatch, StoreHealth } from '../eventstore.ts';
 import { runTableName, type RunTableRef } from '../run-table-names.ts';
 import { createRunTables, runTableSql, type RunStore, type RunTableChange, type RunTables } from '../run-tables.ts';
 import { clusterForm, type SchemaForm } from '../schema-form.ts';
-import { migrateStore } from '../schema.ts';
+import { migrateStore } from '../migrate-store.ts';
 import { damagedPartsOf, deleteRunSql, healthOf, insertSql, type DamagedPart, type InsertTarget } from '../sql.ts';
 import {
   clusterLayout,
