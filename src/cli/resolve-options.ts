@@ -80,9 +80,7 @@ function takeProjectKey(command: Command, terminal: Terminal): void {
       '--api-key: expected a personal key (phx_…), got the key of a project, which is given as --project-key; "millrace keys create" makes a personal key',
     );
   }
-  terminal.note(
-    'the key of a project is now given as --project-key; --api-key, which is the personal key, still takes it',
-  );
+  terminal.note('--api-key is for personal keys and still accepts a project key; use --project-key for that');
   if (command.getOptionValueSource('projectKey') !== 'cli') {
     command.setOptionValueWithSource('projectKey', key, 'cli');
   }

@@ -56,7 +56,7 @@ export function importCostTable({ formats }: LargeImports): string {
     [
       ...stages.map((stage) => row(`${stage}, µs of CPU`, ({ cpuMicros }) => micros(cpuMicros[stage]))),
       row('**all, µs of CPU**', ({ cpuMicros }) => `**${micros(sum(cpuMicros))}**`),
-      ...stages.map((stage) => row(`${stage}, µs that pass`, ({ wallMicros }) => micros(wallMicros[stage]))),
+      ...stages.map((stage) => row(`${stage}, µs elapsed`, ({ wallMicros }) => micros(wallMicros[stage]))),
       row('in the source, bytes', ({ bytes }) => bytes.source.toFixed(0)),
       row('staged, bytes', ({ bytes }) => bytes.staged.toFixed(0)),
       row('staged and in the table, bytes', ({ bytes }) => bytes.checked.toFixed(0)),

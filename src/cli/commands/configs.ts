@@ -172,7 +172,7 @@ function addHistory(configs: Command, terminal: Terminal): void {
     )
     .option('--dry-run', 'only show the config as it would be')
     .option('--yes', 'do not ask')
-    .description('restore a config to its state at a time, also a deleted one')
+    .description('restore a config, even a deleted one, to its state at a given time')
     .action(async (id: string, options: ActionOptions) => {
       const api = projectApi(options);
       const at = timeOf('--at', options.at);

@@ -174,7 +174,9 @@ function embeddedStore(): Omit<Finding, 'name'> {
     createRequire(import.meta.url).resolve(`${library}/package.json`);
     return ok(`embedded, ${library}`);
   } catch {
-    return failed(`${library} is not installed; run "npm ci", or set CLICKHOUSE_URL where there is no such package`);
+    return failed(
+      `${library} is not installed; run "npm ci", or set CLICKHOUSE_URL if no such package exists for this platform`,
+    );
   }
 }
 

@@ -139,7 +139,7 @@ const finalStages = ['stored', 'dropped', 'dead_letter'] as const;
 
 function tailCommand(events: Command, terminal: Terminal): void {
   addServiceOptions(events.command('tail'))
-    .option('--json', 'print JSON, one object a line')
+    .option('--json', 'print JSON, one object per line')
     .option('--event <name>', 'only events of this name')
     .option('--distinct-id <id>', 'only events of this person')
     .addOption(

@@ -26,7 +26,7 @@ export function healthcheckCommand(parent: Command, terminal: Terminal): void {
     ),
     ['host', 'port'],
   )
-    .option('--timeout <seconds>', 'how long to wait for the answer', '5')
+    .option('--timeout <seconds>', 'how long to wait for the response', '5')
     .action(async (url: string | undefined, options: ServiceAddress & { readonly timeout: string }) => {
       const base = url === undefined ? serviceUrl(options, terminal.process) : checkedUrl(url);
       terminal.data(await ready(base, Number(options.timeout) * 1000));

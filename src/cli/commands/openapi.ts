@@ -9,7 +9,7 @@ const ownDescriptionUrl = new URL('../../../docs/reference/openapi.json', import
 export function openapiCommand(parent: Command, terminal: Terminal): void {
   parent
     .command('openapi')
-    .addOption(new Option('--url <url>', 'running service whose description is printed; default: that of this version'))
+    .addOption(new Option('--url <url>', 'service whose API description to print; default: that of this version'))
     .action(async ({ url }: { url?: string }) => {
       if (url !== undefined) return terminal.json(await createApiClient(url, undefined).get('/api/openapi.json'));
       terminal.data(ownDescription());

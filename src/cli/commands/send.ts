@@ -44,7 +44,10 @@ export function sendCommand(parent: Command, terminal: Terminal): void {
     .addOption(
       new Option('--url <url>', 'address of the service; /batch/ is added').env('MILLRACE_URL').default(defaultUrl),
     )
-    .option('--historical', 'mark events as a historical migration: separate lane, not billed, original timestamps')
+    .option(
+      '--historical',
+      'mark events as a historical migration: separate lane, counted separately, original timestamps',
+    )
     .addOption(new Option('--from <format>', 'format of the records').choices(sourceFormats).default('events'))
     .addOption(
       new Option('--duplicates <what>', 'segment: what to do with a repeated messageId')

@@ -62,7 +62,7 @@ function addCommand(users: Command, terminal: Terminal): void {
 
 function roleCommand(users: Command, terminal: Terminal): void {
   addOpenApiOptions(users.command('role'))
-    .description('change the role of a user; reactivates a deactivated user')
+    .description("change a user's role; also reactivates a deactivated user")
     .argument('<user>', 'address or number, from "users list"')
     .argument('<role>', roles.join(', '))
     .action(async (name: string, text: string, options: UserOptions) => {

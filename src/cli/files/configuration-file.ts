@@ -77,7 +77,7 @@ const pluginSchema = Type.Object(
         minLength: 1,
         description:
           'A folder or an archive (./plugins/mine, relative to this file), `npm:NAME@VERSION`, or the URL of a repository or an ' +
-          'archive. Another source is another version. If omitted, the plugin must be installed.',
+          'archive. A different source is a different version. If omitted, the plugin must be installed.',
       }),
     ),
   },

@@ -63,11 +63,7 @@ function addChoices(command: Command): void {
       'add columns of a CSV, Parquet or JSON file as properties; needs --on; repeatable',
       collect,
     )
-    .option(
-      '--on <key>',
-      'property, or distinct_id, that finds the row; key=column if the column has another name',
-      collect,
-    )
+    .option('--on <key>', 'property, or distinct_id, to look up; key=column if the column has another name', collect)
     .option(
       '--lookup-table <property=table>',
       'a table for --join whose first column is matched with this property; repeatable',

@@ -70,7 +70,7 @@ export function addSourceOptions(command: Command, isRequired: boolean): Command
     .option('--names <file>', "JSON file that replaces the format's table of names")
     .option(
       '--transform <plugin>',
-      'code that changes or drops events before the check: file, folder or archive of a plugin, or slug of a built-in transformation',
+      'transformation to run on each event before the check: file, folder or archive of a plugin, or slug of a built-in one',
     )
     .option('--transform-setting <key=value>', 'setting of that plugin; key=@file reads it', collect);
   return addStateDir(command);
@@ -111,11 +111,11 @@ export function addRunOptions(command: Command): Command {
   return addPreflightMs(command)
     .option(
       '--rejected-max <share>',
-      'share of records that may be rejected, 1% or 0.01, before nothing is sent; default: none',
+      'maximum share of rejected records, such as 1% or 0.01; if exceeded, nothing is sent; default: 0',
     )
     .option('--threads <count>', 'threads that check records; default: one per core, at most 8')
     .option('--no-preflight', 'skip the preflight of target, keys, disk and source')
-    .option('--again', 'start again although the import is done, or the same records were loaded as other events')
+    .option('--again', 'start again even if the import is done, or the same records were loaded as other events')
     .option('--rejected <file>', 'write rejected records with their reasons, as NDJSON')
     .option('--no-progress', 'show nothing until the end')
     .option('--json', 'print one JSON object per line: every step, then the result');

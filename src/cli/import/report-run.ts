@@ -151,7 +151,7 @@ async function followRun({ db, dir, send }: Follow, signal: AbortSignal): Promis
 
 async function applyRequested(db: Metadata, { id }: ImportDir, { state }: ImportRunRecord): Promise<void> {
   try {
-    if (state === 'paused') await pauseRun(db, id, 'paused at the service');
+    if (state === 'paused') await pauseRun(db, id, 'paused from the service');
     if (state === 'cancelled' || state === 'undone') await cancelRun(db, id, Date.now());
   } catch (error) {
     // The run has just ended.

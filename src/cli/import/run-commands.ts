@@ -142,7 +142,7 @@ export function addActCommands(parent: Command, terminal: Terminal): void {
   oneRun(
     parent,
     'retry-rejected',
-    'check and load a completed run again from its staged records, so that rejected ones may be accepted',
+    'check and load the staged records of a completed run again, to accept records that were rejected',
   ).action((options: OneRunOptions) => act(terminal, 'retry_rejected', options));
   oneRun(parent, 'promote', 'run a trial again without its limit (with --config)').action((options: OneRunOptions) =>
     act(terminal, 'promote', options),

@@ -129,8 +129,8 @@ export function showUndoPlan(terminal: Terminal, run: string, plan: UndoPlan): v
       ([name, count]) => `  ${numberText(count).padStart(12)}  ${printable(shortName(name))}`,
     ),
     `ids         ${numberText(plan.distinct_ids).padStart(13)}`,
-    `persons     ${(plan.persons === null ? 'many' : numberText(plan.persons)).padStart(13)} rebuilt from what stays`,
-    `groups      ${numberText(plan.groups).padStart(13)} rebuilt from what stays`,
+    `persons     ${(plan.persons === null ? 'many' : numberText(plan.persons)).padStart(13)} rebuilt from remaining events`,
+    `groups      ${numberText(plan.groups).padStart(13)} rebuilt from remaining events`,
     ...plan.other_runs.map(({ id, what }) => `run ${id} ${consequences[what]}`),
     ...plan.exceptions.map((sentence) => `exception: ${printable(sentence)}`),
   ];

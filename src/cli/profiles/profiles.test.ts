@@ -162,7 +162,7 @@ describe('one meaning for each option', () => {
     const now = await done(`send - --url ${one.url} --project-key phc_new --no-progress`, {}, event);
     expect(now.stderr).not.toContain('--project-key');
     const before = await done(`send - --url ${one.url} --api-key phc_old --no-progress`, {}, event);
-    expect(before.stderr.match(/the key of a project is now given as --project-key/g)).toHaveLength(1);
+    expect(before.stderr.match(/use --project-key for that/g)).toHaveLength(1);
     expect(one.seen.map(({ key }) => key)).toEqual(['phc_new', 'phc_old']);
   });
 

@@ -54,7 +54,7 @@ function CurrentLimits({ settings, events }: { readonly settings: HistoricalSett
       <NumberText value={settings.historical_events} /> historical events.
     </>
   );
-  if (mode === 'optional') return <Notice tone="ok">This service does not limit history. {amount}</Notice>;
+  if (mode === 'optional') return <Notice tone="ok">This service does not limit historical imports. {amount}</Notice>;
   return (
     <>
       {inForce === null ? (
