@@ -121,7 +121,7 @@ const consoleSources = parseFiles(
 );
 /** Plain tables and rules of the contract that a browser may load; of the others it takes the types alone. */
 const tablesForBrowsers =
-  /^src\/wire\/contract\/(errors|warnings|scopes|roles|unusual-values|import-run-states|import-schedule-limits|skipped-reasons)\.ts$/;
+  /^src\/wire\/contract\/(errors|warnings|scopes|roles|event-filter|unusual-values|import-run-states|import-schedule-limits|skipped-reasons)\.ts$/;
 
 function isTestSide(path: string): boolean {
   return /\.(test|fixture)\.ts$/.test(path) || /(^|\/)test[-.]/.test(path);

@@ -97,6 +97,37 @@ describe.skipIf(!chromiumPath)('the transformation pages', () => {
       .toBe(true);
   });
 
+  it('a filter restricts a step to some events, and the list shows it', async () => {
+    const { page } = under;
+    await under.open('transformations');
+    await page.getByRole('link', { name: 'Greeter' }).click();
+    await page.getByRole('textbox', { name: 'Event names' }).fill('greet*');
+    await page.getByRole('button', { name: 'Add condition' }).click();
+    const condition = page.getByRole('group', { name: 'Condition 1' });
+    await condition.getByRole('combobox', { name: 'Operator' }).selectOption('is_not_set');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('"property" is missing').waitFor();
+    under.problems();
+    await condition.getByRole('textbox', { name: 'Property' }).fill('quiet');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('The changes apply to new events.').waitFor();
+    expect(await lookFaults(under, 'transformation-filter')).toEqual([]);
+    await under.open('transformations');
+    await page.getByText('Only greet* · quiet is not set').waitFor();
+    const greeted = async (event: string): Promise<readonly unknown[]> =>
+      (await storedNamed(event)).map(({ properties }) => properties['greeting']);
+    await expect
+      .poll(
+        async () => {
+          await send('filtered-out');
+          await send('greet-again');
+          return [await greeted('greet-again'), await greeted('filtered-out')].map((found) => found.at(0));
+        },
+        { timeout: 30_000, interval: 500 },
+      )
+      .toEqual(['bonjour', undefined]);
+  });
+
   it('a refused change is rolled back on the page', async () => {
     const { page } = under;
     await under.open('transformations');

@@ -1,4 +1,5 @@
 import type { PluginField } from '../../src/plugins/fields.ts';
+import { eventFilterKey } from '../../src/wire/contract/event-filter.ts';
 import { fieldsOf } from '../../src/imports/run/run-settings.ts';
 import { notBuiltIn } from '../../src/plugins/built-in/not-built-in.ts';
 import type { Plugin } from '../../src/plugins/plugin.ts';
@@ -19,7 +20,8 @@ export function pluginsPage(): string {
   const about =
     'The plugins that come with the program. Each has a page with its settings and an example, which is run by the tests. ' +
     "`millrace configs create --family transformations --plugin <slug> --settings '{…}' --enabled` puts one to work. " +
-    'Where a published plugin is known by another name, that is named too; its settings have the same keys.';
+    'Where a published plugin is known by another name, that is named too; its settings have the same keys. ' +
+    'Every transformation also has the setting `$filter`: [which events it gets](../guides/transformations.md#run-a-transformation-for-some-events-only).';
   const left = [
     '## Without a built-in',
     'Published transformations that no built-in stands for.',
@@ -53,7 +55,7 @@ function index(kind: string, title: string): string[] {
 function pluginPage(plugin: Plugin): string {
   const parts = [
     `${code(plugin.slug)}, ${plugin.kind === 'transformation' ? 'a transformation' : 'an import app'}, version ${plugin.version}.`,
-    ...section('Settings', settings(fieldsOf(plugin))),
+    ...section('Settings', settings(fieldsOf(plugin).filter(({ key }) => key !== eventFilterKey))),
     ...(plugin.kind === 'transformation' ? example(plugin) : []),
     ...command(plugin),
     ...(plugin.kind === 'import-app' ? section('Jobs', jobs(plugin)) : []),

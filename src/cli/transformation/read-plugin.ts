@@ -4,6 +4,7 @@ import { readFolder } from '../../plugins/packages/read-folder.ts';
 import { PluginPackageError } from '../../plugins/plugin-package-error.ts';
 import { preparePlugin, type PrepareDeps, type PreparedPlugin } from '../../plugins/packages/prepare-plugin.ts';
 import type { PackageSource } from '../../plugins/packages/read-package.ts';
+import { withEventFilter } from '../../plugins/event-filter.ts';
 import { isField, type PluginField } from '../../plugins/fields.ts';
 import type { SandboxProgram } from '../../plugins/sandbox/sandbox.ts';
 import { CommandError } from '../exit-codes.ts';
@@ -43,7 +44,7 @@ function toLocal({ name, manifest, code, capabilities, files }: PreparedPlugin, 
   return {
     name,
     program: { pluginName: name, code },
-    fields: isDeclared ? manifest.schema.filter(isField) : undefined,
+    fields: isDeclared ? withEventFilter(manifest.schema).filter(isField) : undefined,
     sources: files,
     isStep: capabilities.methods.some((method) => method.startsWith('processEvent')),
   };

@@ -17,6 +17,7 @@ import {
   type Plugin,
 } from '../../plugins/plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { withEventFilter } from '../../plugins/event-filter.ts';
 import { integerSetting, jsonSetting, textSetting } from '../../plugins/setting-values.ts';
 
 const eventsPerSecondMax = 1_000_000;
@@ -42,8 +43,9 @@ export const runOverrides = [
 
 type Sourced = Pick<ImportSourcePlugin, 'slug' | 'formats' | 'range' | 'fields'>;
 
-/** Returns every setting of a plugin, for an import source including those that all sources have. */
+/** Returns every setting of a plugin, including those that all import sources or all transformations have. */
 export function fieldsOf(plugin: Plugin): readonly PluginField[] {
+  if (plugin.kind === 'transformation') return withEventFilter(plugin.fields);
   return isImportSource(plugin) ? [...plugin.fields, ...importFields(plugin)] : plugin.fields;
 }
 

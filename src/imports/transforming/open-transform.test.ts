@@ -55,6 +55,18 @@ describe('a built-in transformation as the transform of an import', () => {
     expect([...refused]).toEqual([expect.stringMatching(/^storage\./)]);
   });
 
+  it('only transforms events that pass the filter of its config', async () => {
+    const $filter = { events: ['order *'], properties: [{ property: 'plan', operator: 'is', value: 'test' }] };
+    const events = [eventOf('order done', { plan: 'test' }), eventOf('order done', { plan: 'pro' }), eventOf('seen')];
+    const { outcomes } = await run('drop-events', events, { settings: { events: 'order done, seen', $filter } });
+    expect(outcomes).toMatchObject([{ kind: 'dropped' }, { kind: 'kept' }, { kind: 'kept' }]);
+  });
+
+  it('a filter that cannot be read is named', async () => {
+    const settings = { events: 'seen', $filter: { event: ['seen'] } };
+    await expect(run('drop-events', [], { settings })).rejects.toThrow(/"\$filter": expected "events"/);
+  });
+
   it('a missing setting is named', async () => {
     await expect(run('drop-events', [])).rejects.toThrow(TransformError);
   });

@@ -1,12 +1,21 @@
+import type { JsonObject } from '../../base/json.ts';
 import { missingRequired, withDefaults } from '../../plugins/check-settings.ts';
+import { readEventFilter, withoutEventFilter, type EventFilter } from '../../plugins/event-filter.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
 import type { Attachment, TransformationHost } from '../../plugins/host.ts';
 import { withoutSecrets } from '../../plugins/mask-secrets.ts';
-import type { TransformationPlugin } from '../../plugins/plugin.ts';
+import { SettingsError, type TransformationPlugin } from '../../plugins/plugin.ts';
 import type { OutboundFetch } from '../../plugins/outbound/outbound.ts';
-import type { Sandbox, SandboxProgram, EventOutcome, SandboxError } from '../../plugins/sandbox/sandbox.ts';
+import type {
+  Sandbox,
+  SandboxProgram,
+  EventOutcome,
+  SandboxError,
+  SandboxEvent,
+} from '../../plugins/sandbox/sandbox.ts';
 import {
   TransformError,
+  type HandedEvent,
   type Transform,
   type TransformAbout,
   type CodeOutcome,
@@ -44,12 +53,14 @@ export function openTransform(place: TransformPlace, subject: TransformSubject, 
       `expected the settings ${missing.join(', ')} of the transform "${options.name}", got none`,
     );
   }
-  const settings = withDefaults(fields, subject.settings);
+  const filter = filterOf(subject.settings, options.name);
+  const settings = withDefaults(fields, withoutEventFilter(subject.settings));
   const mask = (text: string): string => withoutSecrets(text, fields, settings);
   const of = { configId, projectId: options.projectId, settings, attachments };
   const { now, sandbox, fetch, geoip } = place;
   return createTransform({
     ...options,
+    filter,
     mask,
     openRunner: async () =>
       'kind' in code
@@ -66,14 +77,25 @@ export function openTransform(place: TransformPlace, subject: TransformSubject, 
   });
 }
 
+function filterOf(settings: SettingValues, name: string): EventFilter | undefined {
+  try {
+    return readEventFilter(settings);
+  } catch (cause) {
+    if (!(cause instanceof SettingsError)) throw cause;
+    throw new TransformError(`the transform "${name}" cannot be set up: ${cause.message}`, { cause });
+  }
+}
+
 interface TransformDeps extends TransformAbout {
+  /** The code only gets the events that pass; the others stay unchanged. */
+  readonly filter?: EventFilter | undefined;
   /** Sets the code up. Throws TransformError. */
   readonly openRunner: () => Promise<Runner>;
   /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
 }
 
-export function createTransform({ name, projectId, receivedAt, openRunner, mask }: TransformDeps): Transform {
+export function createTransform({ name, projectId, receivedAt, filter, openRunner, mask }: TransformDeps): Transform {
   const toCodeOutcome = (outcome: EventOutcome): CodeOutcome =>
     outcome.kind === 'failed'
       ? { kind: 'failed', code: faultOf(outcome.error), reason: mask(describe(outcome.error)) }
@@ -86,12 +108,27 @@ export function createTransform({ name, projectId, receivedAt, openRunner, mask 
       const runner = await openRunner();
       return {
         refused: runner.refused,
-        run: async (events) =>
-          (await runner.run(events.map((event) => ({ ...event, markers: null })))).map(toCodeOutcome),
+        run: async (events) => {
+          const isPassing = events.map((event) => filter === undefined || passes(filter, event));
+          const passing = events.filter((_, index) => isPassing[index]);
+          const given = passing.map(toSandboxEvent);
+          const ran = (await runner.run(given)).values();
+          // The runner returns an outcome for each event that it gets.
+          return isPassing.map((is) => (is ? toCodeOutcome(ran.next().value as EventOutcome) : { kind: 'unchanged' }));
+        },
         close: () => runner.close(),
       };
     },
   };
+}
+
+function toSandboxEvent(event: HandedEvent): SandboxEvent {
+  return { ...event, markers: null };
+}
+
+function passes(filter: EventFilter, { event, propertiesText }: HandedEvent): boolean {
+  // The check wrote an object.
+  return filter({ event, properties: JSON.parse(propertiesText) as JsonObject });
 }
 
 const stopped: ReadonlySet<SandboxError['kind']> = new Set(['time', 'memory', 'crashed']);

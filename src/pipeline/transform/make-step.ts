@@ -1,5 +1,6 @@
 import { missingRequired, withDefaults } from '../../plugins/check-settings.ts';
 import { MetadataUnreadError } from '../../stores/metadata/unread-error.ts';
+import { readEventFilter, withoutEventFilter } from '../../plugins/event-filter.ts';
 import type { Attachment, TransformationHost } from '../../plugins/host.ts';
 import {
   SettingsError,
@@ -53,6 +54,15 @@ export async function makeStep(config: StepConfig, deps: StepDeps, onSetup?: () 
   if (missing.length > 0) {
     throw new SettingsError(`missing required setting${missing.length > 1 ? 's' : ''} ${missing.join(', ')}`);
   }
+  const filter = readEventFilter(config.settings);
+  const step = await openStep({ ...config, settings: withoutEventFilter(config.settings) }, deps, onSetup);
+  if (filter === undefined) return step;
+  const accepts = (event: ChainEvent): boolean =>
+    filter({ event: event.head.event, properties: event.result().properties });
+  return { ...step, accepts };
+}
+
+async function openStep(config: StepConfig, deps: StepDeps, onSetup: (() => void) | undefined): Promise<Step> {
   const files = config.attached.size === 0 ? new Map<string, Attachment>() : await fromStore(deps.loadFiles(config.id));
   if (config.pluginVersionId !== null) {
     const open = (spec: InstanceSpec): Promise<SandboxInstance> => deps.sandbox.open(spec, onSetup);

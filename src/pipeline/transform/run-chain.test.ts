@@ -79,6 +79,31 @@ describe('a chain of transformations', () => {
     expect(log).toEqual(steps.map(({ label }) => `ok ${label}`));
   });
 
+  it.each<[string, (key: string) => Step]>([
+    ['built in', adding],
+    ['sandboxed', (key) => sandboxed(add(key))],
+  ])(
+    'an event that the filter of a step excludes passes it unchanged and counts as skipped: %s',
+    async (_name, make) => {
+      const isPlain = (event: ChainEvent): boolean => event.result().properties['a'] === undefined;
+      const [first, second, third] = [make('a'), { ...make('b'), accepts: isPlain }, make('c')];
+      const { properties, log } = await run([first, second, third]);
+      expect(Object.keys(properties).filter((key) => !key.startsWith('$'))).toEqual(['list', 'a', 'c']);
+      expect(properties).toMatchObject({ $plugins_succeeded: labels(first, third), $plugins_failed: [] });
+      expect(log).toEqual([`ok ${first.label}`, `skipped ${second.label}`, `ok ${third.label}`]);
+    },
+  );
+
+  it('a failure behind a step whose filter excludes the event does not run that step', async () => {
+    const failing = direct((event) => {
+      event.properties['half'] = true;
+      throw new Error('no');
+    });
+    const steps = [adding('a'), { ...adding('b'), accepts: () => false }, failing];
+    const { properties } = await run(steps);
+    expect(Object.keys(properties).filter((key) => !key.startsWith('$'))).toEqual(['list', 'a']);
+  });
+
   it('steps of both kinds see one event and its markers, whichever runs first', async () => {
     const seen: unknown[] = [];
     const look = (properties: JsonObject) => void seen.push(structuredClone(properties['$plugins_succeeded']));

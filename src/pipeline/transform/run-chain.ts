@@ -42,8 +42,9 @@ export async function runChain(
     const live = events.filter((event) => event.droppedBy === undefined);
     if (live.length === 0) return;
     if (step.kind === 'batch') {
-      for (let from = 0; from < live.length; from += batchEventsMax) {
-        await runBatch(step, live.slice(from, from + batchEventsMax), tally);
+      const accepted = live.filter((event) => accepts(step, event, tally));
+      for (let from = 0; from < accepted.length; from += batchEventsMax) {
+        await runBatch(step, accepted.slice(from, from + batchEventsMax), tally);
       }
       at += 1;
       continue;
@@ -83,7 +84,7 @@ function runBlock(steps: readonly DirectStep[], events: readonly ChainEvent[], t
   let startedAt = performance.now();
   for (const [at, step] of steps.entries()) {
     for (const [index, event] of events.entries()) {
-      if (event.droppedBy !== undefined) continue;
+      if (event.droppedBy !== undefined || !accepts(step, event, tally)) continue;
       try {
         apply(step, event, tally);
       } catch (error) {
@@ -102,6 +103,12 @@ function runBlock(steps: readonly DirectStep[], events: readonly ChainEvent[], t
 }
 
 type Saved = ReturnType<ChainEvent['save']>;
+
+function accepts(step: Step, event: ChainEvent, tally: ChainTally): boolean {
+  if (step.accepts === undefined || step.accepts(event)) return true;
+  tally.skipped(step);
+  return false;
+}
 
 function apply(step: DirectStep, event: ChainEvent, tally: ChainTally): void {
   const before = event.object;
@@ -140,7 +147,7 @@ function rollBack(
   event.restore(before);
   event.mark();
   for (const step of steps) {
-    if (failed.has(step)) continue;
+    if (failed.has(step) || step.accepts?.(event) === false) continue;
     const { timestamp, uuid } = event.object;
     const result = step.transform(event.object);
     if (result !== null && result !== undefined) take(event, result, { timestamp, uuid });

@@ -9,6 +9,8 @@ interface StepBase {
   readonly configId: number;
   /** Its name in events: `Drop events (12)`. */
   readonly label: string;
+  /** Whether an event passes the config's filter; others skip the step. Default: all do. */
+  readonly accepts?: ((event: ChainEvent) => boolean) | undefined;
   /** Releases its resources, after the events in it have finished. */
   close(): Promise<void>;
   /** Why the service has suspended it, as a sentence for the config's `error`; empty: it has not. */
@@ -34,5 +36,5 @@ export type StepOutcome =
   /** The event's object is the result. */
   | { readonly kind: 'kept' }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** The step is suspended; the event passes unchanged. */
+  /** The step is suspended, or its filter excludes the event, which passes unchanged. */
   | { readonly kind: 'skipped' };

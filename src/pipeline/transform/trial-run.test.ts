@@ -106,6 +106,23 @@ describe('a trial', () => {
     expect(after).toMatchObject({ event: 'renamed', properties: { $plugins_succeeded: ['a (1)', 'b (2)'] } });
   });
 
+  it('runs a step only for events that pass its filter, of which the step itself sees nothing', async () => {
+    const seen: SettingValues[] = [];
+    const noting: Create = (settings) => {
+      seen.push(settings);
+      return (each) => ({ ...each, event: 'renamed' });
+    };
+    const filtered = (events: string[]) => config(1, 'a', { settings: { name: 'n', $filter: { events } } });
+    const [passing, excluded] = [
+      await runTrial(parts({ a: noting }), [filtered(['se*'])], event()),
+      await runTrial(parts({ a: noting }), [filtered(['other'])], event()),
+    ];
+    expect([passing.outcome, passing.after?.event]).toEqual(['kept', 'renamed']);
+    expect([excluded.outcome, excluded.after?.event]).toEqual(['skipped', 'seen']);
+    expect(excluded.steps[0]?.error?.message).toBe('the event does not pass "$filter"');
+    for (const settings of seen) expect(settings).not.toHaveProperty('$filter');
+  });
+
   it('ends with the step that drops the event', async () => {
     const { after, outcome, steps } = await runTrial(
       parts({ a: () => () => null, b: set('x', 1) }),

@@ -248,7 +248,10 @@ async function runStep(step: Step, event: ChainEvent, before: TrialEvent, endsAt
   const running = runChain([step], [event], {
     succeeded: () => {},
     dropped: () => void (outcome = 'dropped'),
-    skipped: () => void (outcome = 'skipped'),
+    skipped: () => {
+      outcome = 'skipped';
+      error = new Error('the event does not pass "$filter"');
+    },
     failed: (_step, thrown) => {
       outcome = 'failed';
       error = thrown;

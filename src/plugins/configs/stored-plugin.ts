@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { int32Max } from '../../wire/contract/plugin-configs.ts';
 import { familiesOf, type Capabilities, type Family } from '../../wire/contract/plugins.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
+import { schemaOf } from '../event-filter.ts';
 import { isField, type PluginField, type SchemaEntry } from '../fields.ts';
 import type { JsonObject } from '../../base/json.ts';
 
@@ -63,7 +64,8 @@ export function createPluginReader(): ReadPlugin {
 export function readPlugin(row: PluginColumns): StoredPlugin {
   const { id, slug, kind, name, description, version, url } = row;
   const capabilities = JSON.parse(row.capabilities) as Capabilities;
-  const schema = JSON.parse(row.config_schema) as SchemaEntry[];
+  const families = familiesOf(capabilities);
+  const schema = schemaOf(row.config_schema, { families, isBuiltIn: row.version_id === null });
   const publicJobs = JSON.parse(row.public_jobs) as JsonObject;
   const info = { id, name, description, version, kind, capabilities, config_schema: schema, public_jobs: publicJobs };
   return {
@@ -79,7 +81,7 @@ export function readPlugin(row: PluginColumns): StoredPlugin {
     schema,
     capabilities,
     publicJobs,
-    families: familiesOf(capabilities),
+    families,
     infoText: JSON.stringify(info),
   };
 }

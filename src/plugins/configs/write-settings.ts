@@ -1,5 +1,6 @@
 import { fieldErrors, type FieldError } from '../../wire/contract/errors.ts';
 import { checkSettings, isGiven, missingRequired, ownValue, settingText } from '../check-settings.ts';
+import { checkEventFilter } from '../event-filter.ts';
 import { unboundSecrets } from '../bound-secrets.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
 import type { JsonValue } from '../../base/json.ts';
@@ -41,6 +42,7 @@ export function applySettings(
   const { fields } = config.plugin;
   const { values, keptFiles } = splitFileReferences(fields, input.values);
   const errors = [...checkSettings(fields, values), ...checkFiles(fields, input.files)];
+  if (errors.length === 0) errors.push(...checkEventFilter(values));
   const settings = nextSettings({ fields, settings: config.settings }, values, mode);
   const attachments = nextAttachments(config, { values, files: input.files }, keptFiles, mode);
   errors.push(...boundErrors(fields, { settings: config.settings, attached: attachedKeys(config) }, settings, input));

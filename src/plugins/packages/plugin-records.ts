@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { familiesOf, type Capabilities, type PluginKind, type PluginRecord } from '../../wire/contract/plugins.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
+import { schemaOf } from '../event-filter.ts';
 import { isRowId } from '../configs/stored-plugin.ts';
 
 interface PluginFilter {
@@ -78,19 +79,22 @@ function selectRecords(query: ReturnType<typeof filtered>) {
 
 function toRecord(row: Awaited<ReturnType<ReturnType<typeof selectRecords>['execute']>>[number]): PluginRecord {
   const capabilities = JSON.parse(row.capabilities) as Capabilities;
+  const families = familiesOf(capabilities);
+  const isBuiltIn = row.organization_id === null;
+  const schema = schemaOf(row.config_schema, { families, isBuiltIn });
   return {
     id: row.id,
     slug: row.slug,
     name: row.name,
     description: row.description,
     kind: row.kind,
-    families: [...familiesOf(capabilities)],
+    families: [...families],
     version: row.version,
     url: row.url,
-    config_schema: JSON.parse(row.config_schema) as PluginRecord['config_schema'],
+    config_schema: schema as PluginRecord['config_schema'],
     public_jobs: JSON.parse(row.public_jobs) as Record<string, unknown>,
     capabilities,
-    is_built_in: row.organization_id === null,
+    is_built_in: isBuiltIn,
     source_kind: row.source_kind as PluginRecord['source_kind'],
     source_url: row.source_url,
     latest_version: row.version,

@@ -49,7 +49,7 @@ describe('only the poison event fails', () => {
   const roomy = openTestSandbox({ cpuMs: 5000, waitMs: 30_000, processBytesMax: 536_870_912 });
   afterAll(() => roomy.close());
   it.each(cases)('%s', async (_name, code, kind, message) => {
-    const instance = await (kind === 'memory' ? roomy : sandbox).open(specOf(poison(code)));
+    const instance = await (kind === 'time' ? sandbox : roomy).open(specOf(poison(code)));
     const outcomes = await instance.processEvents(numbered(20, [4, 11]));
     expect(outcomes.flatMap((outcome, index) => (outcome.kind === 'changed' ? [] : [index]))).toEqual([4, 11]);
     for (const index of [4, 11]) {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { yesNo } from '../fields.ts';
 import { idProperties, replaceIds } from './properties/replace-ids.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
-import { changeOwnTexts, setOwn } from './properties/property-path.ts';
+import { changeOwnTexts, setOwn } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 import { decodePercent } from './properties/address.ts';
 

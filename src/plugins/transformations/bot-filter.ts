@@ -4,7 +4,7 @@ import { trueFalse, yesNo, type SettingValues } from '../fields.ts';
 import { guardedPattern, type GuardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { propertyPath, readPath } from './properties/property-path.ts';
+import { propertyPath, readPath } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 import { rememberHeaders } from './properties/remember-headers.ts';
 

@@ -2,7 +2,7 @@ import { isObject } from '../../base/json.ts';
 import type { SettingValues } from '../fields.ts';
 import { personProperties } from './properties/person-properties.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
-import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
+import { propertyPath, readPath, setOwn } from '../property-path.ts';
 import { integerSetting, jsonSetting, textSetting } from '../setting-values.ts';
 
 export const campaignCleaning = defineTransformation({

@@ -2,7 +2,7 @@ import type { SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
 import { defineTransformation, SettingsError, wrongSetting, type TransformEvent } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { propertyPath, readPath, setOwn, writePath, type PropertyPath } from './properties/property-path.ts';
+import { propertyPath, readPath, setOwn, writePath, type PropertyPath } from '../property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
 
 type Rates = ReadonlyMap<string, number>;

@@ -1,5 +1,5 @@
 import { defineTransformation, wrongSetting } from '../plugin.ts';
-import { conditionOn } from './properties/property-conditions.ts';
+import { conditionOn } from '../property-conditions.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 export const dropEventsOnProperty = defineTransformation({

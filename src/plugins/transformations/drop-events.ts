@@ -1,41 +1,6 @@
-import type { SettingValues } from '../fields.ts';
+import { combineConditions, operatorNames, readConditions } from '../property-conditions.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
-import { isObject, type JsonValue } from '../../base/json.ts';
-import {
-  allHold,
-  asNumber,
-  comparisons,
-  conditionOn,
-  conditionOperator,
-  conditionProperty,
-  type Condition,
-  type Operators,
-} from './properties/property-conditions.ts';
 import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
-
-const operators: Operators = {
-  is: (expected) => {
-    const allowed = new Set(listOf(expected).map(asText));
-    return (value) => value !== undefined && allowed.has(asText(value));
-  },
-  is_not: (expected) => {
-    const refused = new Set(listOf(expected).map(asText));
-    return (value) => value === undefined || !refused.has(asText(value));
-  },
-  contains: (expected) => {
-    const parts = listOf(expected).map((part) => asText(part).toLowerCase());
-    return (value) => value !== undefined && parts.some((part) => asText(value).toLowerCase().includes(part));
-  },
-  not_contains: (expected) => {
-    const parts = listOf(expected).map((part) => asText(part).toLowerCase());
-    return (value) => value === undefined || !parts.some((part) => asText(value).toLowerCase().includes(part));
-  },
-  is_set: () => (value) => value !== undefined && value !== null,
-  is_not_set: () => (value) => value === undefined || value === null,
-  gt: comparisons.gt,
-  lt: comparisons.lt,
-};
-const operatorsWithoutValue = new Set(['is_set', 'is_not_set']);
 
 export const dropEvents = defineTransformation({
   slug: 'drop-events',
@@ -55,7 +20,7 @@ export const dropEvents = defineTransformation({
       type: 'json',
       hint:
         'JSON list, e.g. [{"property": "$host", "operator": "is", "value": ["localhost"]}]. ' +
-        `Operators: ${Object.keys(operators).join(', ')}. Nested properties with dots.`,
+        `Operators: ${operatorNames}. Nested properties with dots.`,
     },
     {
       key: 'match',
@@ -73,47 +38,15 @@ export const dropEvents = defineTransformation({
   },
   create(settings) {
     const names = new Set(listSetting(settings, 'events'));
-    const conditions = readConditions(settings);
+    const conditions = readConditions('setting "conditions"', jsonSetting(settings, 'conditions'));
     if (names.size === 0 && conditions.length === 0) {
       throw new SettingsError('give "events" or "conditions": with neither, every event would be dropped');
     }
-    const meets = combine(conditions, textSetting(settings, 'match', 'All') === 'Any');
+    const match = textSetting(settings, 'match', 'All') === 'Any' ? 'any' : 'all';
+    const meets = combineConditions(conditions, match);
     return (event) => {
       const named = names.size === 0 || names.has(event.event);
       return named && meets(event.properties) ? null : event;
     };
   },
 });
-
-function combine(conditions: readonly Condition[], any: boolean): Condition {
-  if (!any || conditions.length === 0) return (properties) => allHold(conditions, properties);
-  return (properties) => conditions.some((condition) => condition(properties));
-}
-
-function readConditions(settings: SettingValues): Condition[] {
-  const given = jsonSetting(settings, 'conditions');
-  if (given === undefined) return [];
-  return listOf(given).map((entry, index) => {
-    const where = `setting "conditions", entry ${index + 1}`;
-    if (!isObject(entry)) throw new SettingsError(`${where}: expected an object with "property" and "operator"`);
-    const { operator = 'is', value } = entry;
-    const property = conditionProperty(where, entry['property']);
-    const makeTest = conditionOperator(where, operators, operator);
-    if (value === undefined && !operatorsWithoutValue.has(String(operator))) {
-      throw new SettingsError(`${where}: "value" is missing`);
-    }
-    if ((operator === 'gt' || operator === 'lt') && Number.isNaN(asNumber(value))) {
-      throw new SettingsError(`${where}: "value" must be a number`);
-    }
-    return conditionOn(property, makeTest(value));
-  });
-}
-
-function listOf(value: JsonValue | undefined): JsonValue[] {
-  if (value === undefined) return [];
-  return Array.isArray(value) ? value : [value];
-}
-
-function asText(value: JsonValue): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}

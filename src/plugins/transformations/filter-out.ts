@@ -12,7 +12,7 @@ import {
   type Condition,
   type Operators,
   type Test,
-} from './properties/property-conditions.ts';
+} from '../property-conditions.ts';
 import { jsonFile, jsonSetting, listSetting, yesSetting } from '../setting-values.ts';
 
 /** By type and operator; each creates its test once. A value of another type than the filter matches only negated ones. */

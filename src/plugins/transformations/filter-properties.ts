@@ -1,14 +1,7 @@
 import { yesNo } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import {
-  deletePath,
-  propertyPath,
-  readPath,
-  setOwn,
-  writePath,
-  type PropertyPath,
-} from './properties/property-path.ts';
+import { deletePath, propertyPath, readPath, setOwn, writePath, type PropertyPath } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const keepOnly = 'Keep only these';

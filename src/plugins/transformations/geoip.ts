@@ -3,7 +3,7 @@ import type { CityRecord, GeoIp } from '../host.ts';
 import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { deletePath, propertyPath, readPath } from './properties/property-path.ts';
+import { deletePath, propertyPath, readPath } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 /** Parts stored on the person; those missing from the latest location are set to null, so that none remains of an older one. */

@@ -3,7 +3,7 @@ import { yesNo } from '../fields.ts';
 import { idProperties, replaceIds } from './properties/replace-ids.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { locate, propertyPath, setOwn, type PropertyPath } from './properties/property-path.ts';
+import { locate, propertyPath, setOwn, type PropertyPath } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 export const hashProperties = defineTransformation({

@@ -2,7 +2,7 @@ import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { changeTexts } from './properties/change-texts.ts';
 import { replaceAddresses } from './properties/replace-addresses.ts';
-import { locate, propertyPath, setOwn } from './properties/property-path.ts';
+import { locate, propertyPath, setOwn } from '../property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 const remove = 'Remove it';

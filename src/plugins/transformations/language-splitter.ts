@@ -1,7 +1,7 @@
 import { yesNo } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
-import { setOwn } from './properties/property-path.ts';
+import { setOwn } from '../property-path.ts';
 import { textSetting, yesSetting } from '../setting-values.ts';
 
 const standardPattern = '^/([a-z]{2})(?=/|#|\\?|$)';

@@ -1,6 +1,6 @@
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { setOwn } from './properties/property-path.ts';
+import { setOwn } from '../property-path.ts';
 import { textSetting } from '../setting-values.ts';
 
 /** Events whose nested values would become very many useless properties. */

@@ -4,7 +4,7 @@ import { changeTexts } from './properties/change-texts.ts';
 import { replaceAddresses } from './properties/replace-addresses.ts';
 import { replaceIds } from './properties/replace-ids.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
-import { deletePath, propertyPath, readPath, replacePath } from './properties/property-path.ts';
+import { deletePath, propertyPath, readPath, replacePath } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const remove = 'Remove';

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { referrerSource } from './referrer-sources.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
 import { decodePercent } from './properties/address.ts';
-import { ownText } from './properties/property-path.ts';
+import { ownText } from '../property-path.ts';
 
 /** Origin of a visit. Undefined parts are unknown. */
 interface Origin {

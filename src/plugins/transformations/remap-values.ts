@@ -1,6 +1,6 @@
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { locate, propertyPath, setOwn, type PropertyPath } from './properties/property-path.ts';
+import { locate, propertyPath, setOwn, type PropertyPath } from '../property-path.ts';
 import { jsonSetting, listSetting } from '../setting-values.ts';
 
 export const remapValues = defineTransformation({

@@ -2,7 +2,7 @@ import { yesNo, type SettingValues } from '../fields.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { jsonSetting, textSetting, yesSetting } from '../setting-values.ts';
-import { locate, propertyPath, readPath, setOwn, writePath, type PropertyPath } from './properties/property-path.ts';
+import { locate, propertyPath, readPath, setOwn, writePath, type PropertyPath } from '../property-path.ts';
 
 const replaceExisting = 'Replace it';
 const backwards = 'From new to old';

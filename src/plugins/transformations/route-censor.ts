@@ -2,7 +2,7 @@ import type { SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { changeOwnTexts } from './properties/property-path.ts';
+import { changeOwnTexts } from '../property-path.ts';
 import { createRouteCensor, type RouteCensor } from './route-patterns.ts';
 import { jsonSetting, listSetting } from '../setting-values.ts';
 

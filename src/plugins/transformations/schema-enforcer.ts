@@ -2,7 +2,7 @@ import type { SettingValues } from '../fields.ts';
 import type { Attachment } from '../host.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import { isObject, type JsonValue, type JsonObject } from '../../base/json.ts';
-import { setOwn } from './properties/property-path.ts';
+import { setOwn } from '../property-path.ts';
 import { jsonFile, jsonSetting, textSetting } from '../setting-values.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { guardedPattern } from './patterns/guarded-pattern.ts';

@@ -1,6 +1,6 @@
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { locate, propertyPath, setOwn } from './properties/property-path.ts';
+import { locate, propertyPath, setOwn } from '../property-path.ts';
 import { listSetting } from '../setting-values.ts';
 
 export const semverFlattener = defineTransformation({

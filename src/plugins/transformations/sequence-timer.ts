@@ -2,7 +2,7 @@ import { yesNo } from '../fields.ts';
 import type { PluginStorage } from '../host.ts';
 import { defineTransformation, wrongSetting, type TransformEvent } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { setOwn } from './properties/property-path.ts';
+import { setOwn } from '../property-path.ts';
 import { textSetting, yesSetting } from '../setting-values.ts';
 
 export const sequenceTimer = defineTransformation({

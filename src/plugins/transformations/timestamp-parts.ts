@@ -1,6 +1,6 @@
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { propertyPath, readPath } from './properties/property-path.ts';
+import { propertyPath, readPath } from '../property-path.ts';
 import { textSetting } from '../setting-values.ts';
 
 const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];

@@ -4,7 +4,7 @@ import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
 import { changeTexts } from './properties/change-texts.ts';
 import { maskUrl } from './properties/mask-url.ts';
-import { propertyPath, readPath, replacePath, type PropertyPath } from './properties/property-path.ts';
+import { propertyPath, readPath, replacePath, type PropertyPath } from '../property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
 
 /** Means every property that contains an address, at any depth. */

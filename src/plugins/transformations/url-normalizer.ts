@@ -1,6 +1,6 @@
 import { yesNo } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
-import { propertyPath, readPath, replacePath } from './properties/property-path.ts';
+import { propertyPath, readPath, replacePath } from '../property-path.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
 
 export const urlNormalizer = defineTransformation({

@@ -2,7 +2,7 @@ import { type SettingValues, trueFalse } from '../fields.ts';
 import { writeWithPerson } from './properties/person-properties.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import { isObject } from '../../base/json.ts';
-import { propertyPath, readPath } from './properties/property-path.ts';
+import { propertyPath, readPath } from '../property-path.ts';
 import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
 import { splitAddress } from './properties/address.ts';
 

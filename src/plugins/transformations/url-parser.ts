@@ -1,5 +1,5 @@
 import { defineTransformation } from '../plugin.ts';
-import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
+import { propertyPath, readPath, setOwn } from '../property-path.ts';
 import { textSetting } from '../setting-values.ts';
 
 export const urlParser = defineTransformation({

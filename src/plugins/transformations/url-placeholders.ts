@@ -1,7 +1,7 @@
 import { trueFalse } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, wrongSetting, type TransformationPlugin } from '../plugin.ts';
-import { changeOwnTexts } from './properties/property-path.ts';
+import { changeOwnTexts } from '../property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 import { splitAddress } from './properties/address.ts';
 

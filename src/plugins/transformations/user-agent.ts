@@ -2,7 +2,7 @@ import { parseUserAgent } from 'detect-browser';
 import { defineTransformation } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { textSetting } from '../setting-values.ts';
-import { ownText } from './properties/property-path.ts';
+import { ownText } from '../property-path.ts';
 import { rememberHeaders, userAgentLengthMax } from './properties/remember-headers.ts';
 
 const flags = ['false', 'true'] as const;

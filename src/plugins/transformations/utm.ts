@@ -2,7 +2,7 @@ import { yesNo } from '../fields.ts';
 import { writeWithPerson } from './properties/person-properties.ts';
 import { defineTransformation, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { propertyPath, readPath, replacePath } from './properties/property-path.ts';
+import { propertyPath, readPath, replacePath } from '../property-path.ts';
 import { jsonSetting, listSetting, textSetting, yesSetting } from '../setting-values.ts';
 import { splitAddress } from './properties/address.ts';
 

@@ -86,6 +86,21 @@ describe.each(pluginFamilies)('settings of %s configs', (family: Family) => {
     expect(await stored(id)).toEqual({});
   });
 
+  it('only transformations have a filter for events, checked and shown like their own settings', async () => {
+    const id = await configs.create(family);
+    const $filter = { events: ['order *'], properties: [{ property: 'plan', operator: 'is_set' }] };
+    const answer = await call('PATCH', id, { bucket: 'b', $filter });
+    const isTransformation = family === 'transformation';
+    const refusal = { status: 400, body: { code: 'invalid_input', attr: 'settings.$filter' } };
+    expect(answer).toMatchObject(isTransformation ? { status: 200, body: { bucket: 'b', $filter } } : refusal);
+    if (!isTransformation) return;
+    const refused = await call('PATCH', id, { $filter: { events: 'order' } });
+    expect(refused).toMatchObject(refusal);
+    expect((await call('PATCH', id, { $filter: null })).body).toEqual({ bucket: 'b' });
+    const [, cleared] = await configs.activity(id);
+    expect(cleared?.detail.changes).toContainEqual(expect.objectContaining({ field: 'settings.$filter' }));
+  });
+
   it('several faults are all named', async () => {
     const id = await configs.create(family);
     const { body } = await call('PUT', id, { region: 'moon', nothing: 1 });

@@ -65,6 +65,8 @@ describe('installing a plugin', () => {
       config_schema: [
         { markdown: '# Hi' },
         { key: 'token', name: 'token', type: 'string', secret: true, required: true },
+        // Every transformation has it.
+        { key: '$filter', name: 'Only for events', type: 'json' },
       ],
     });
     expect((await configs.get(`/plugins/${String(body['id'])}`)).body).toEqual(body);

@@ -41,7 +41,8 @@ describe('plugins', () => {
       public_jobs: { restart: { description: expect.any(String) } },
       capabilities: { methods: ['processEvent'], scheduled_tasks: [], jobs: [] },
     });
-    expect(first?.['config_schema']).toHaveLength(6);
+    // Its own six, and the filter that every transformation has.
+    expect(first?.['config_schema']).toHaveLength(7);
     const { body: page } = await configs.get('/plugins/?limit=1&offset=1');
     expect(page['results']).toMatchObject([{ slug: 'test-fetch', families: ['import-app'] }]);
   });

@@ -6,6 +6,7 @@ import { choosePlugin } from '../../plugins/configs/choose-plugin.ts';
 import { shownName } from '../../plugins/configs/config-record.ts';
 import { attachedKeys, listConfigs, type StoredConfig } from '../../plugins/configs/stored-config.ts';
 import { findPluginVersion, type StoredPlugin } from '../../plugins/configs/stored-plugin.ts';
+import { withEventFilter } from '../../plugins/event-filter.ts';
 import { isField, type PluginField, type SettingValues } from '../../plugins/fields.ts';
 import { PluginPackageError } from '../../plugins/plugin-package-error.ts';
 import { isSameSource } from '../../plugins/configs/same-source.ts';
@@ -141,7 +142,7 @@ async function prepare({ packages }: DraftDeps, files: Readonly<Record<string, s
   try {
     const { code, manifest, capabilities } = await preparePlugin(packages, { kind: 'files', files }, { name });
     const program: TrialProgram = { pluginName: manifest.name ?? name, code };
-    return { program, fields: manifest.schema.filter(isField), methods: capabilities.methods };
+    return { program, fields: withEventFilter(manifest.schema).filter(isField), methods: capabilities.methods };
   } catch (cause) {
     if (!(cause instanceof PluginPackageError)) throw cause;
     throw new ApiError('invalid_input', cause.message, { attr: 'files', cause });

@@ -88,7 +88,9 @@ const counts = {
   succeeded: Type.Integer({ description: 'Events processed successfully.' }),
   failed: Type.Integer({ description: 'Events on which the plugin failed; they passed unchanged.' }),
   dropped: Type.Integer({ description: 'Events that the plugin dropped.' }),
-  skipped: Type.Integer({ description: 'Events that passed unchanged because the plugin could not run.' }),
+  skipped: Type.Integer({
+    description: 'Events that passed unchanged: the filter excludes them, or the plugin could not run.',
+  }),
   time_ms: Type.Number({ description: 'Processing time in ms.' }),
 };
 export const pluginMetricsSchema = Type.Object({
@@ -132,7 +134,7 @@ export const pluginMetricsListSchema = Type.Object({
       succeeded: countsPerInterval('Events processed successfully'),
       failed: countsPerInterval('Events on which the plugin failed'),
       dropped: countsPerInterval('Events that the plugin dropped'),
-      skipped: countsPerInterval('Events that passed unchanged because the plugin could not run'),
+      skipped: countsPerInterval('Events that passed unchanged: the filter excludes them, or the plugin could not run'),
     }),
     { description: 'Configs that are not deleted. Those without events contain zeros.' },
   ),

@@ -33,7 +33,8 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { Switch } from '../../components/switch.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useHasRole, useProject } from '../../shell/project-context.tsx';
-import { deliveriesQuery, pluginInfo, type Transformation } from './transformation-queries.ts';
+import { filterSummary } from './event-filter.ts';
+import { deliveriesQuery, pluginInfo, settingsOf, type Transformation } from './transformation-queries.ts';
 import { type ChainChanges, useChainChanges } from './use-chain-changes.ts';
 
 const pollMs = 30_000;
@@ -223,6 +224,7 @@ function Body({ row, position, count, deliveries, changes, canEdit }: RowBodyPro
 function Names({ row }: { readonly row: Transformation }) {
   const { id } = useProject();
   const plugin = useMemo(() => pluginInfo(row), [row]);
+  const filter = useMemo(() => filterSummary(settingsOf(row)), [row]);
   return (
     <div className="min-w-0 flex-1 basis-40">
       <Link
@@ -236,6 +238,12 @@ function Names({ row }: { readonly row: Transformation }) {
         {plugin.name !== row.name && (
           <>
             <UserText text={plugin.name} charsMax={60} short />
+            {' · '}
+          </>
+        )}
+        {filter !== '' && (
+          <>
+            Only <UserText text={filter} charsMax={80} short />
             {' · '}
           </>
         )}

@@ -18,6 +18,7 @@ import { TextArea } from '../../components/text-area.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { useHasRole, useProject } from '../../shell/project-context.tsx';
+import { EventFilterSection, withoutFilter } from './event-filter-section.tsx';
 import {
   change,
   pluginInfo,
@@ -32,11 +33,12 @@ interface SettingsTabProps {
   readonly draft: Draft;
 }
 
-/** Name and settings. */
+/** Settings, filter and name. */
 export function SettingsTab({ config, draft }: SettingsTabProps) {
   const canEdit = useHasRole('editor');
   const announce = useAnnounce();
   const schema = useMemo(() => readSchema(pluginInfo(config).configSchema), [config]);
+  const own = useMemo(() => withoutFilter(schema), [schema]);
   const [missing, setMissing] = useState<SettingErrors>({});
   const save = useSave(config, draft);
   const errors = { ...missing, ...settingErrors(save.error) };
@@ -58,11 +60,11 @@ export function SettingsTab({ config, draft }: SettingsTabProps) {
       }}
     >
       <Section title="Settings">
-        {schema.length === 0 ? (
+        {own.length === 0 ? (
           <p className="text-soft">No settings.</p>
         ) : (
           <SchemaForm
-            schema={schema}
+            schema={own}
             values={draft.values}
             stored={draft.stored}
             onChange={(values) => draft.set({ values })}
@@ -71,6 +73,13 @@ export function SettingsTab({ config, draft }: SettingsTabProps) {
           />
         )}
       </Section>
+      <EventFilterSection
+        schema={schema}
+        values={draft.values}
+        onChange={(values) => draft.set({ values })}
+        errors={errors}
+        disabled={!canEdit}
+      />
       <Section title="Name">
         <div className="flex flex-col gap-4">
           <TextInput

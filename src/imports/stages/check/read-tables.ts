@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
 import { objectIn } from '../../../base/json.ts';
-import { createMatcher } from '../../choosing/name-list.ts';
+import { createMatcher } from '../../../base/name-pattern.ts';
 import { keyOf, type Join, type JoinTable } from '../../choosing/join-table.ts';
 import { setMember, type Properties } from '../../formats/read-values.ts';
 import { RunFailedError, type LeasedRun } from '../../run/leased-run.ts';

@@ -1,5 +1,5 @@
 import { isObject, type JsonValue } from '../../../base/json.ts';
-import { setOwn } from './property-path.ts';
+import { setOwn } from '../../property-path.ts';
 
 /** Changes every text in the value in place, through lists and objects; property names stay. Returns the new value. */
 export function changeTexts(value: JsonValue, change: (text: string) => string): JsonValue {

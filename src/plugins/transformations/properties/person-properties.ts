@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../base/json.ts';
-import { setOwn } from './property-path.ts';
+import { setOwn } from '../../property-path.ts';
 
 /** Returns the object for properties of the person inside the event's properties; creates it if it is missing. */
 export function personProperties(properties: JsonObject, key: '$set' | '$set_once'): JsonObject {

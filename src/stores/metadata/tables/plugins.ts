@@ -91,7 +91,7 @@ export const pluginTables = {
       succeeded: bigint(),
       failed: bigint(),
       dropped: bigint(),
-      /** Passed unchanged: the config was suspended, or does not process such events. */
+      /** Passed unchanged: the filter excludes the event, or the config was suspended or does not process such events. */
       skipped: bigint().default(0),
       /** Time spent, µs. */
       micros: bigint().default(0),

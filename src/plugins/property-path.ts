@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
 /** The location of a property: `a.b` is the property with that exact name if it exists, otherwise `b` inside the object `a`. */
 export interface PropertyPath {
