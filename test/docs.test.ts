@@ -56,7 +56,7 @@ describe('the reference matches the program', () => {
 const quotedMessages = [
   'event submitted without an api_key',
   'Personal API key found in request',
-  'got the key of a project, which is given as --project-key',
+  'got a project key, which belongs in --project-key',
   'records were rejected by the check',
   'may have other properties than were sent',
   'got none among the first',

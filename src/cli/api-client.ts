@@ -67,7 +67,10 @@ export function createApiClient(url: string, apiKey: string | undefined): ApiCli
 /** Returns the address without trailing slashes. Errors: usage, when it is not http(s). */
 export function checkedUrl(url: string, option = '--url'): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new CommandError('usage', `${option}: expected an address such as http://127.0.0.1:8000, got: ${url}`);
+    const withScheme = `http://${url}`;
+    const hint = url.includes('://') || !URL.canParse(withScheme) ? '' : `; did you mean ${withScheme}?`;
+    const example = 'expected an address such as http://127.0.0.1:8000';
+    throw new CommandError('usage', `${option}: ${example}, got: ${url}${hint}`);
   }
   return url.replace(/\/+$/, '');
 }
@@ -127,7 +130,7 @@ async function reached<T>(url: string, ask: () => Promise<T>): Promise<T> {
     const { origin } = new URL(url);
     const fault = networkFault(cause);
     const advice = isNotTls(fault)
-      ? `it speaks no TLS: use ${origin.replace('https:', 'http:')}`
+      ? `it does not speak TLS: use ${origin.replace('https:', 'http:')}`
       : 'is "millrace serve" running?';
     throw new CommandError('unreachable', `cannot reach ${origin} (${fault}); ${advice}`, { cause });
   }
@@ -155,7 +158,7 @@ function errorOf({ status, statusText, header, text }: ServiceAnswer, withKey: b
   if (status === 401 && !withKey) {
     return new CommandError(
       'auth',
-      `${detail} Give --api-key, MILLRACE_API_KEY or --profile; "millrace keys create" makes one.`,
+      `${detail} Give --api-key, MILLRACE_API_KEY or --profile; "millrace keys create" creates one.`,
     );
   }
   if (status === 401 || status === 403) return new CommandError('auth', `${detail}${where}`);

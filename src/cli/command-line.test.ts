@@ -27,6 +27,7 @@ describe('the command line for users and scripts', () => {
 
   it.each([
     ['evnts list', 'did you mean events?'],
+    ['events lst --help', 'events has no command "lst"; did you mean list?'],
     ['configs lst', 'Did you mean list?'],
     ['serve --prot 1', 'Did you mean --port?'],
     ['help import rum', 'import has no command "rum"; did you mean run?'],
@@ -144,7 +145,8 @@ describe('the service that healthcheck and doctor check', () => {
   });
 
   it('doctor reports that no service responds at MILLRACE_URL, and continues', async () => {
-    const { stdout } = await runCommand(['doctor', '--data-dir', join(tmpdir(), 'millrace-none'), '--json'], { env });
+    const noData = { ...env, MILLRACE_DATA_DIR: join(tmpdir(), 'millrace-none') };
+    const { stdout } = await runCommand(['doctor', '--json'], { env: noData });
     const findings = stdout
       .trim()
       .split('\n')
@@ -167,6 +169,11 @@ describe('without a service', () => {
   );
 });
 
+it.each(['127.0.0.1:8000', 'localhost:8000', 'events.example.com'])('the address %s lacks a scheme', async (url) => {
+  const { code, stderr } = await runCommand(['events', 'list', '--url', url]);
+  expect([code, stderr]).toEqual([exitCodes.usage.code, expect.stringContaining(`did you mean http://${url}?`)]);
+});
+
 it('a command with https:// for a port that speaks http names the address to use', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -174,6 +181,6 @@ it('a command with https:// for a port that speaks http names the address to use
   const port = typeof address === 'object' ? address?.port : undefined;
   const { code, stderr } = await runCommand(['events', 'list', '--url', `https://127.0.0.1:${port}`]);
   server.close();
-  expect(stderr).toContain(`it speaks no TLS: use http://127.0.0.1:${port}`);
+  expect(stderr).toContain(`it does not speak TLS: use http://127.0.0.1:${port}`);
   expect(code).toBe(exitCodes.unreachable.code);
 });

@@ -77,7 +77,7 @@ function takeProjectKey(command: Command, terminal: Terminal): void {
   if (isGiven(command, 'projectKey') && !isGiven(command, 'personalApiKey')) {
     throw new CommandError(
       'usage',
-      '--api-key: expected a personal key (phx_…), got the key of a project, which is given as --project-key; "millrace keys create" makes a personal key',
+      '--api-key: expected a personal key (phx_…), got a project key, which belongs in --project-key; "millrace keys create" creates a personal key',
     );
   }
   terminal.note('--api-key is for personal keys and still accepts a project key; use --project-key for that');

@@ -3,6 +3,7 @@ import { ConfigError } from '../server/config/load.ts';
 import { type CommandProcess, createTerminal, type Terminal } from './terminal.ts';
 import { CommandError, exitCodes, type ExitReason } from './exit-codes.ts';
 import { buildProgram } from './program.ts';
+import { refuseUnknownSubcommand } from './subcommand-of.ts';
 
 /**
  * Runs a command and returns its exit code.
@@ -13,6 +14,7 @@ export async function runCommandLine(args: readonly string[], process: CommandPr
   const terminal = createTerminal(process);
   try {
     const program = await buildProgram(terminal, args.find((each) => !each.startsWith('-')) ?? '--help');
+    refuseUnknownSubcommand(program, args);
     await program.parseAsync(args, { from: 'user' });
     return exitCodes.ok.code;
   } catch (error) {

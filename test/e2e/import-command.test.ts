@@ -23,7 +23,7 @@ describe('millrace import into the real service', () => {
     const undo = `millrace import undo ${id}`;
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      expect.stringContaining(`To replace them with these, run "${undo}", then give the same command again.`),
+      expect.stringContaining(`To replace them with these, run "${undo}", then run the same command again.`),
     ]);
     const options = ['--yes', '--state-dir', made.state, '--api-key', personalKey];
     expect((await spawnCommand([...undo.split(' ').slice(1), ...options])).code).toBe(0);

@@ -217,7 +217,7 @@ const rows: Readonly<Record<string, Row>> = {
       await mkdir(join(on.dir, 'empty'), { recursive: true });
       return ['mixpanel', join(on.dir, 'empty')];
     },
-    { code: 'source_failed', says: /expected a file at .*empty, found none/ },
+    { code: 'source_failed', says: /expected files in the directory .*empty, found none/ },
   ),
   'another format than was named': from((on) => ['amplitude', on.file], {
     code: 'format_unfit',

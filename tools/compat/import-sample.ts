@@ -112,7 +112,7 @@ function refusalOf(said: string): string {
     return [advice === undefined ? message : `${message}: ${advice}`];
   });
   const [last = ''] = lines.slice(-1);
-  const sentence = last.replace(/^error: /, '').replace(/ \(in \w+; .*$/, '');
+  const sentence = last.replace(/^error: /, '').replace(/ \(in the \w+ stage; .*$/, '');
   return withoutPlaces(problems.length > 0 ? problems.join('; ') : sentence);
 }
 

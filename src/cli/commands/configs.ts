@@ -14,7 +14,7 @@ import type { ActivityEntry } from '../../wire/contract/activity.ts';
 import type { JobRecord } from '../../wire/contract/jobs.ts';
 import { restorableFields, type PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
 import type { TrialRecord } from '../../pipeline/transform/trial-record.ts';
-import { showList, showRecord, showTable } from '../output.ts';
+import { showList, showRecord, showTable, type OutputOptions } from '../output.ts';
 import { collect, countOf, jsonOf, timeOf } from '../read-arguments.ts';
 import { showActivity } from './activity.ts';
 import { showTrial } from '../transformation/show-trial.ts';
@@ -211,12 +211,12 @@ interface ChangeOptions extends ConfigOptions {
 function addChangeCommands(configs: Command, terminal: Terminal): void {
   withFields(onConfigs(configs.command('create')).requiredOption('--plugin <id|slug>', 'plugin, such as drop-events'))
     .description('create a config')
-    .action(async (options: ChangeOptions) => showConfig(terminal, options, await create(options)));
+    .action(async (options: ChangeOptions) => showChanged(terminal, options, await create(options)));
 
   withFields(onConfig(configs.command('update')))
     .option('--plugin <id|slug>', 'new plugin')
     .description('change fields or settings of a config')
-    .action(async (id: string, options: ChangeOptions) => showConfig(terminal, options, await update(id, options)));
+    .action(async (id: string, options: ChangeOptions) => showChanged(terminal, options, await update(id, options)));
 
   for (const [verb, enabled] of [
     ['enable', true],
@@ -227,7 +227,7 @@ function addChangeCommands(configs: Command, terminal: Terminal): void {
       .action(async (id: string, options: ChangeOptions) => {
         const api = projectApi(options);
         const { path } = await findConfig(api, id, options);
-        await showConfig(terminal, options, await api.send<PluginConfigRecord>('PATCH', path, { enabled }));
+        await showChanged(terminal, options, await api.send<PluginConfigRecord>('PATCH', path, { enabled }));
       });
   }
 
@@ -252,6 +252,14 @@ function addChangeCommands(configs: Command, terminal: Terminal): void {
       await api.send('DELETE', path);
       terminal.note(`deleted config ${id}`);
     });
+}
+
+/** Shows a changed config, and why it does not run although it is enabled: the API stores it and starts it once the fault is gone. */
+async function showChanged(terminal: Terminal, options: OutputOptions, record: PluginConfigRecord): Promise<void> {
+  await showConfig(terminal, options, record);
+  const { id, enabled, error } = record;
+  if (!enabled || error === '') return;
+  terminal.note(`warning: config ${id} is enabled but does not work: ${error}; see "millrace configs show ${id}"`);
 }
 
 function withFields(command: Command): Command {

@@ -2,20 +2,31 @@ import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { arch, platform, release } from 'node:os';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { sql } from 'kysely';
 import { networkFault } from '../../base/network-fault.ts';
 import type { Settings } from '../../server/config/settings.ts';
-import { metadataFile, openMetadata } from '../../server/service/stores.ts';
+import { metadataFile, openMetadata, takeFileLock } from '../../server/service/stores.ts';
 import { createLog } from '../../server/telemetry/log.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { checkSchemaVersion, schemaVersion } from '../../stores/metadata/migrate.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addOutputOptions, showList, type OutputOptions } from '../output.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
-import type { Terminal } from '../terminal.ts';
+import type { CommandProcess, Terminal } from '../terminal.ts';
 import { addUrlOption, localUrl, serviceUrl, type ServiceAddress } from './healthcheck.ts';
+
+interface DoctorOptions extends OutputOptions, ServiceAddress {
+  readonly dataDir?: string;
+}
+
+/** The service to report. */
+interface ServicePlace {
+  readonly url: string;
+  /** Whether a process uses the data directory; `undefined` if any service at the address is meant. */
+  readonly isInUse: boolean | undefined;
+}
 
 type State = 'ok' | 'warning' | 'failed';
 interface Finding {
@@ -31,9 +42,9 @@ const freeBytesNeeded = 256 * 1024 ** 2;
 /** Checks everything that `serve` needs, without changes, and reports what to do about each fault. */
 export function doctorCommand(parent: Command, terminal: Terminal): void {
   addSettingOptions(addUrlOption(addOutputOptions(parent.command('doctor')))).action(
-    async (options: OutputOptions & ServiceAddress) => {
+    async (options: DoctorOptions, command: Command) => {
       const { settings } = settingsFrom({ ...options }, terminal.process);
-      const findings = await examine(settings, serviceUrl(options, terminal.process));
+      const findings = await examine(settings, placeOf(options, settings, command, terminal.process));
       await showList(terminal, options, findings, () => {
         for (const finding of findings) terminal.data(line(terminal, finding));
       });
@@ -43,6 +54,28 @@ export function doctorCommand(parent: Command, terminal: Terminal): void {
       }
     },
   );
+}
+
+/** A data directory given as a flag means its own service, whatever MILLRACE_URL is. */
+function placeOf(
+  { dataDir, url, ...address }: DoctorOptions,
+  settings: Settings,
+  command: Command,
+  process: CommandProcess,
+): ServicePlace {
+  const given = { ...address, ...(url !== undefined && { url }) };
+  if (dataDir === undefined || command.getOptionValueSource('url') === 'cli') {
+    return { url: serviceUrl(given, process), isInUse: undefined };
+  }
+  return { url: localUrl(settings), isInUse: isInUse(dataDir) };
+}
+
+/** `serve` locks its data directory. */
+function isInUse(dataDir: string): boolean {
+  const lockFile = join(dataDir, 'lock.sqlite');
+  if (!existsSync(lockFile)) return false;
+  using lock = takeFileLock(lockFile);
+  return lock === undefined;
 }
 
 function names(findings: readonly Finding[]): string {
@@ -56,8 +89,7 @@ function line(terminal: Terminal, { name, state, detail }: Finding): string {
 
 type Check = () => Promise<Omit<Finding, 'name'>> | Omit<Finding, 'name'>;
 
-/** @param url of a service that may be running */
-async function examine(settings: Settings, url: string): Promise<Finding[]> {
+async function examine(settings: Settings, place: ServicePlace): Promise<Finding[]> {
   const metadata = describeMetadata(settings);
   // Its own check reports its errors.
   const readable = metadata.catch(() => undefined);
@@ -77,7 +109,7 @@ async function examine(settings: Settings, url: string): Promise<Finding[]> {
       findings.push({ name, ...failed(error instanceof Error ? error.message : String(error)) });
     }
   }
-  return [...findings, ...(await service(settings, url))];
+  return [...findings, ...(await service(settings, place))];
 }
 
 const ok = (detail: string): Omit<Finding, 'name'> => ({ state: 'ok', detail });
@@ -180,10 +212,17 @@ function embeddedStore(): Omit<Finding, 'name'> {
   }
 }
 
-/** Reports the parts of a running service; without one, whether the port is free. */
-async function service(settings: Settings, url: string): Promise<Finding[]> {
+/** Reports the components of a running service; without one, whether the port is free. */
+async function service(settings: Settings, { url, isInUse }: ServicePlace): Promise<Finding[]> {
+  if (isInUse === false) {
+    return [{ name: 'service', ...ok('none is running on this data directory') }, await port(settings)];
+  }
   const live = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(3000) }).catch(() => undefined);
   if (live?.ok === true) return [{ name: 'service', ...ok(`running at ${url}`) }, ...(await readiness(url))];
+  if (isInUse === true) {
+    const found = `a process uses the data directory, and no service responds at ${url}; name its address with --url`;
+    return [{ name: 'service', ...warning(found) }];
+  }
   const isElsewhere = url !== localUrl(settings);
   return [
     ...(isElsewhere ? [{ name: 'service', ...warning(`no service responds at ${url}`) }] : []),
@@ -200,8 +239,8 @@ async function readiness(url: string): Promise<Finding[]> {
   const answer = await fetch(`${url}/readyz?verbose`, { signal: AbortSignal.timeout(10_000) });
   type Check = { readonly ok: boolean; readonly optional?: boolean; readonly detail?: string };
   const { checks = {} } = (await answer.json()) as { checks?: Record<string, Check> };
-  return Object.entries(checks).map(([part, { ok: isOk, optional = false, detail }]) => ({
-    name: `service ${part}`,
+  return Object.entries(checks).map(([component, { ok: isOk, optional = false, detail }]) => ({
+    name: `service ${component}`,
     state: isOk ? 'ok' : optional ? 'warning' : 'failed',
     detail: detail === undefined || detail === '' ? 'ready' : detail,
   }));

@@ -1,8 +1,12 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyHash } from '../../base/ids.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { findPersonalApiKey } from '../../stores/metadata/personal-api-keys.ts';
+import { takeFileLock } from '../../stores/metadata/sqlite-lock.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { runCommand, type Finished } from '../../../test/support/command.ts';
 import { openCommandStore, type CommandStore } from '../../../test/support/command-store.ts';
@@ -120,7 +124,7 @@ describe('projects', () => {
 });
 
 describe('doctor', () => {
-  it('reports the state of each part, and changes nothing', async () => {
+  it('reports the state of each component, and changes nothing', async () => {
     const { code, stdout } = await run('doctor', '--output', 'json', '--port', '0');
     expect(code).toBe(0);
     const findings = JSON.parse(stdout) as { name: string; state: string; detail: string }[];
@@ -146,6 +150,25 @@ describe('doctor', () => {
     ]);
     await db.updateTable('dead_letters').set({ state: 'discarded' }).execute();
     expect((await run('doctor', '--port', '0')).stdout).toMatch(/ok\s+damaged requests\s+none set aside/);
+  });
+
+  it('of a data directory does not report the service of MILLRACE_URL', async () => {
+    const elsewhere = createServer((_, response) => response.end('{"checks":{}}')).listen(0, '127.0.0.1');
+    await once(elsewhere, 'listening');
+    const { port } = elsewhere.address() as AddressInfo;
+    const env = { MILLRACE_URL: `http://127.0.0.1:${port}` };
+    try {
+      const place = await runCommand(['doctor', '--port', '0', '--data-dir', dataDir], { env });
+      expect(place.stdout).toMatch(/ok\s+service\s+none is running on this data directory/);
+      expect(place.stdout).not.toContain(env.MILLRACE_URL);
+      using _lock = takeFileLock(join(dataDir, 'lock.sqlite'));
+      const used = await runCommand(['doctor', '--port', '1', '--data-dir', dataDir], { env });
+      expect(used.stdout).toMatch(/warning\s+service\s+a process uses the data directory, and no service responds at/);
+      const other = await runCommand(['doctor', '--data-dir', dataDir, '--url', env.MILLRACE_URL]);
+      expect(other.stdout).toContain(`running at ${env.MILLRACE_URL}`);
+    } finally {
+      elsewhere.close();
+    }
   });
 
   it('names the failed checks and ends with code 1', async () => {

@@ -8,7 +8,7 @@ import type { Terminal } from '../terminal.ts';
 
 export function statusCommand(parent: Command, terminal: Terminal): void {
   addApiOptions(parent.command('status'))
-    .option('--service', 'show the whole service: processes, parts, disk (operators only)')
+    .option('--service', 'show the whole service: processes, components, disk (operators only)')
     .action(async ({ service, ...options }: ApiOptions & { readonly service?: boolean }) => {
       const api = projectApi(options);
       if (service === true) {
@@ -24,7 +24,7 @@ export function statusCommand(parent: Command, terminal: Terminal): void {
 
 /** Reports the state as the exit code, for scripts. */
 function failUnlessOk(status: ProjectStatus['status']): void {
-  if (status === 'unavailable') throw new CommandError('unreachable', 'a part that events require has failed');
+  if (status === 'unavailable') throw new CommandError('unreachable', 'a component that events require has failed');
 }
 
 /** Shows the lanes and what needs attention. */
@@ -54,11 +54,11 @@ function showLanes(terminal: Terminal, lanes: ProjectStatus['lanes']): void {
 }
 
 function showService(terminal: Terminal, found: ServiceStatus): void {
-  const { status, version, lanes, processes, parts, disk, errors } = found;
+  const { status, version, lanes, processes, parts: components, disk, errors } = found;
   terminal.data(`status: ${status}, version ${version}, up ${numberText(found.uptime_seconds)} s`);
   showLanes(terminal, lanes);
-  showTable(terminal, parts, {
-    PART: ({ name }) => name,
+  showTable(terminal, components, {
+    COMPONENT: ({ name }) => name,
     STATE: ({ ok, required }) => (ok ? 'ok' : required ? 'failed, required for events' : 'failed'),
     DETAIL: ({ detail }) => detail || '-',
   });

@@ -53,7 +53,7 @@ describe.concurrent('advice of an import, followed literally, works', () => {
           exitCodes.failed.code,
           expect.not.stringContaining('rejected_max'),
         ]);
-        const share = copied(refused, /give the same command with --rejected-max (\S+)/);
+        const share = copied(refused, /run the same command with --rejected-max (\S+)/);
         const done = await made.start(endpoint.url, ['--rejected-max', share]);
         expect(done.code).toBe(exitCodes.rejected.code);
         everything(endpoint);
@@ -67,7 +67,7 @@ describe.concurrent('advice of an import, followed literally, works', () => {
         // The preflight finds it before there is a run.
         expect((await made.start(endpoint.url)).stdout).toContain('source_empty');
         const refused = await made.start(endpoint.url, ['--no-preflight']);
-        const flag = copied(refused, /give the command with (--again)/);
+        const flag = copied(refused, /run the command with (--again)/);
         expect([refused.code, refused.stderr]).toEqual([exitCodes.failed.code, expect.not.stringContaining('resumes')]);
         await writeFile(made.file, mixpanelLines(count).join('\n'));
         expect((await made.start(endpoint.url, [flag])).code).toBe(exitCodes.unverified.code);
@@ -135,7 +135,7 @@ describe.concurrent('advice of an import, followed literally, works', () => {
         exitCodes.failed.code,
         expect.not.stringContaining('same command'),
       ]);
-      const again = copied(failed, /the store was restored; give the command with (--again)/);
+      const again = copied(failed, /the store was restored; run the command with (--again)/);
       expect((await made.start(endpoint.url, [again])).code).toBe(exitCodes.unverified.code);
       everything(endpoint);
     }));

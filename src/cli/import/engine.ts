@@ -32,6 +32,7 @@ export interface EngineDeps {
   readonly request: ImportRequest;
   /** `undefined` without a transform. */
   readonly openTransform: OpenRunTransform | undefined;
+  readonly otherStateDirs: readonly string[];
 }
 
 /** Works on the run of a directory until it is closed. */
@@ -76,7 +77,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
 }
 
 async function stagesFor(
-  { db, dir, request, openTransform }: EngineDeps,
+  { db, dir, request, openTransform, otherStateDirs }: EngineDeps,
   source: Source,
   tables: LocalTables,
 ): Promise<RunStages> {
@@ -85,7 +86,7 @@ async function stagesFor(
     ...openParts(dir, request, { source, staging, openTransform }),
     db,
     openRunStore: tables.open,
-    earlier: earlierImports(dir, request.apiKey),
+    earlier: earlierImports(dir, { apiKey: request.apiKey, otherStateDirs }),
     openTable: async (path) => tableSource(request, path, dir.temp),
     failpoint: () => {},
     eventBytesMax,

@@ -30,7 +30,7 @@ export function verdictEnd({ verdict, detail }: VerifyResult): CommandError | un
 /** A failed check fails again unless something changes, which its reason names. */
 function failure({ reason, stage }: RunView, check: CheckResult | undefined, command: string): CommandError {
   const isRefused = (stage === 'load' || stage === 'replace') && check?.verdict === 'failed';
-  return new CommandError('failed', isRefused ? reason : `${reason} (in ${stage}; ${command})`);
+  return new CommandError('failed', isRefused ? reason : `${reason} (in the ${stage} stage; ${command})`);
 }
 
 /** How the user continues a paused or a failed run. */

@@ -29,6 +29,7 @@ import { viewOfRun, viewSteps, type RunView } from './run-view.ts';
 import { endOfPreflight, notePreflight } from './show-preflight.ts';
 import { sourceSince } from './source-since.ts';
 import { commandOf, describeImport, type ImportDir, type GivenCommand } from './state-dir.ts';
+import { otherStateDirs, recordStateDir } from './state-dirs.ts';
 import { transformHere, type TransformHere } from './transform-here.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { readRunRows } from '../../imports/run/run-rows.ts';
@@ -37,7 +38,7 @@ import type { Run, Stage } from '../../imports/run/run.ts';
 import { numberText } from '../progress-line.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';
-import { earlierImports } from './earlier-imports.ts';
+import { earlierImports, type EarlierPlaces } from './earlier-imports.ts';
 import type { ImportRequest } from './request.ts';
 import type { Command } from 'commander';
 import { givenWords, placeholder, type ShownValue } from '../given-words.ts';
@@ -68,15 +69,18 @@ export async function runHere(
   if (options.preflight && previousRun !== undefined) {
     await passPreflight(terminal, here, { ...options, again: true });
   }
+  const places = await otherStateDirs(terminal, options.stateDir);
   await withStore(dir, async (db) => {
     if (request.options.last === 'check') await refuseLateCheck(db, dir);
     await describeImport(dir, request, givenImport(command, here));
-    const { run, how } = await prepareRun(db, dir, request, previousRun);
+    await recordStateDir(terminal, options.stateDir);
+    const { run, how } = await prepareRun(db, dir, request, { previousRun, otherStateDirs: places });
     const first = viewOfRun(run, Date.now());
     if (how === 'done') await refuseUndone(dir, request);
     if (how === 'done') terminal.note(`${dir.id} is already done; --again starts a new one`);
     else terminal.note(how === 'new' ? `import ${dir.id} starts` : `import ${dir.id} resumes in ${run.stage}`);
-    const view = how === 'done' ? first : await reported(terminal, { db, dir, ...here, first }, options);
+    const view =
+      how === 'done' ? first : await reported(terminal, { db, dir, ...here, otherStateDirs: places, first }, options);
     if (how !== 'done' && view.state === 'completed') await noteChanges(terminal, { db, dir, request }, run);
     await finish(terminal, dir, view, options);
   });
@@ -174,7 +178,7 @@ async function finish(terminal: Terminal, dir: ImportDir, view: RunView, options
   const command = await commandOf(dir);
   const end = endOf(view, findings, {
     paused: `resume it with: ${command}`,
-    failed: `command: ${command}`,
+    failed: `resume with: ${command}`,
   });
   if (end !== undefined) throw end;
 }
@@ -226,6 +230,12 @@ async function refuseLateCheck(db: Metadata, dir: ImportDir): Promise<void> {
   );
 }
 
+interface EarlierState {
+  /** The run that imported an earlier state of the source, if any. */
+  readonly previousRun: string | undefined;
+  readonly otherStateDirs: readonly string[];
+}
+
 interface Prepared {
   readonly run: Run;
   /** Whether the run is `new`, resumed (`again`), or `done` already. */
@@ -240,7 +250,7 @@ async function prepareRun(
   db: Metadata,
   dir: ImportDir,
   request: ImportRequest,
-  previousRun: string | undefined,
+  { previousRun, otherStateDirs: places }: EarlierState,
 ): Promise<Prepared> {
   const { source, options } = request;
   const { rejectedMax, eventsPerSecond, last, target, again } = options;
@@ -258,7 +268,10 @@ async function prepareRun(
       throw new CommandError('failed', `import ${dir.id} was undone; --again starts a new one`);
     case 'completed':
       if (nothingLeft(found, last)) return { run: found, how: 'done' };
-      return { run: await continueChecked(db, { dir, apiKey: request.apiKey }, found, changes), how: 'again' };
+      return {
+        run: await continueChecked(db, { dir, apiKey: request.apiKey, otherStateDirs: places }, found, changes),
+        how: 'again',
+      };
     case 'paused':
     case 'failed':
       return { run: await resumeRun(db, dir.id, changes), how: 'again' };
@@ -273,7 +286,7 @@ async function prepareRun(
 /** Resumes a checked run. The target may be known only now: earlier imports into it decide whether the check is still valid. */
 async function continueChecked(
   db: Metadata,
-  { dir, apiKey }: { readonly dir: ImportDir; readonly apiKey: string | undefined },
+  { dir, ...places }: EarlierPlaces & { readonly dir: ImportDir },
   checked: Run,
   changes: ResumeChanges,
 ): Promise<Run> {
@@ -284,7 +297,7 @@ async function continueChecked(
     openLocalStaging(dir).then((staging) => readCheck(staging, checked.id)),
   ]);
   const run = { ...checked, options: { ...checked.options, ...(changes.target && { target: changes.target }) } };
-  const same = await earlierImports(dir, apiKey).sameRecords({ run, parts, days });
+  const same = await earlierImports(dir, places).sameRecords({ run, parts, days });
   if (isDeepStrictEqual(same, result?.same_records ?? [])) return resumeRun(db, checked.id, changes);
   return resumeChecking(db, checked.id, changes);
 }

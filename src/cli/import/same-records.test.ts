@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../exit-codes.ts';
@@ -40,6 +40,23 @@ describe('the same records under other names', () => {
 
     const meant = await made.start(endpoint.url, ['--names', names, '--again']);
     expect([meant.code, endpoint.kept.length]).toEqual([exitCodes.unverified.code, sent + 700]);
+  });
+
+  it('are found in the state directories of imports from other working directories', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport(mixpanelLines(70));
+    const env = { XDG_STATE_HOME: join(made.dir, 'user') };
+    const names = join(made.dir, 'names.json');
+    await writeFile(names, JSON.stringify({ events: { 'Event 1': 'Renamed' } }));
+    const { id } = resultOf(await made.start(endpoint.url, [], { env }));
+    const elsewhere = ['--state-dir', join(made.dir, 'elsewhere'), '--names', names];
+    const refused = await made.start(endpoint.url, elsewhere, { env });
+    expect(refused.code).toBe(exitCodes.failed.code);
+    expect(refused.stderr).toContain(`Run ${id} of`);
+    expect(endpoint.kept).toHaveLength(70);
+    await rm(made.state, { recursive: true });
+    const alone = await made.start(endpoint.url, [...elsewhere, '--again'], { env });
+    expect(alone.code).toBe(exitCodes.unverified.code);
   });
 
   it('into another project are not repeated records', async () => {

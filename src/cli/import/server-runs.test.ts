@@ -81,7 +81,9 @@ describe("runs of a server's config", () => {
     await failRun(db, claim, 'the source does not know the key', clock.now());
     const { code, stderr } = await run('watch', '--config', config);
     expect(code).toBe(exitCodes.failed.code);
-    expect(stderr).toContain('the source does not know the key (in export; "millrace import resume" resumes it)');
+    expect(stderr).toContain(
+      'the source does not know the key (in the export stage; "millrace import resume" resumes it)',
+    );
     const report = await run('report', '--config', config, '--json');
     expect(JSON.parse(report.stdout)).toMatchObject({ verdict: 'unfinished' });
     expect((await run('report', '--config', config, '--html')).stdout).toContain('<html');

@@ -66,7 +66,11 @@ describe('a file is split into records', () => {
   });
 
   it.each([
-    ['another kind of file', '<html></html>', /got HTML or XML: convert it first/],
+    [
+      'another kind of file',
+      '<html></html>',
+      /got an HTML page, probably a sign-in or error page: export the data again/,
+    ],
     ['an array that breaks off', '[{"a":1},{"a"', /ends within a JSON value at byte 13/],
   ])('%s is refused', async (_name, text, message) => {
     await expect(read(text)).rejects.toThrow(message);

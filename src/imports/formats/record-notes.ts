@@ -1,4 +1,4 @@
-import { integer } from '../../base/integer-text.ts';
+import { integer, plural } from '../../base/integer-text.ts';
 
 /**
  * Notes that a reader adds to a record. This is their only list: the check counts them and shows a sentence for each, which the
@@ -24,7 +24,7 @@ export const recordNotes = {
     evidence: 'https://docs.mixpanel.com/troubleshooting/errors',
     detail: ({ count, samples }) =>
       `The export is incomplete: ${integer(count)} ${plural(count, 'record is', 'records are')} an error message of the source ` +
-      `instead of data (${quoted(samples)}). Fetch what ${plural(count, 'it stands', 'they stand')} for again.`,
+      `instead of data (${quoted(samples)}). Export the missing data again.`,
   },
   amplitude_sampled: {
     kind: 'incomplete',
@@ -175,10 +175,6 @@ export interface NoteCount {
 
 /** Notes over many records, by code; stored as JSON. */
 export type NoteCounts = Readonly<Partial<Record<NoteCode, NoteCount>>>;
-
-function plural(count: number, one: string, many: string): string {
-  return count === 1 ? one : many;
-}
 
 function quoted(samples: readonly string[]): string {
   return samples.map((sample) => JSON.stringify(sample)).join(', ');

@@ -15,8 +15,7 @@ export const checkAgreement: PreflightCheck = {
     const events = eventsIn(await context.estimate());
     return [withoutAgreement(context, facts, events)];
   },
-  late: () =>
-    warning('agreement_missing', 'expected to learn whether an agreement is approved, got no response in time', null),
+  late: () => warning('agreement_missing', 'the service did not report in time whether an agreement is approved', null),
 };
 
 function speedFinding({ options, words }: PreflightContext, approved: number): Finding {

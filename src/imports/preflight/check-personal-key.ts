@@ -22,11 +22,7 @@ export const checkPersonalKey: PreflightCheck = {
     return [findingFor(context, facts)];
   },
   late: (_context, seconds) =>
-    warning(
-      'target_unreadable',
-      `expected to learn whether events can be read back, got no response within ${seconds} s`,
-      null,
-    ),
+    warning('target_unreadable', `the target did not confirm within ${seconds} s that events can be read back`, null),
 };
 
 function findingFor({ words }: PreflightContext, { kind, detail }: ReaderFacts): Finding {
@@ -38,25 +34,25 @@ function findingFor({ words }: PreflightContext, { kind, detail }: ReaderFacts):
       return warning(
         'personal_key_missing',
         'without a personal API key stored events cannot be compared with what was sent',
-        `give ${words.personalKey}: ${words.newPersonalKey(scopes)}`,
+        `set ${words.personalKey}: ${words.newPersonalKey(scopes)}`,
       );
     case 'key_refused':
       return problem(
         'personal_key_refused',
         `the target refuses the personal API key${explanation}`,
-        `give a valid one as ${words.personalKey}: ${words.newPersonalKey(scopes)}`,
+        `correct ${words.personalKey}: ${words.newPersonalKey(scopes)}`,
       );
     case 'key_scope':
       return problem(
         'personal_key_scope',
         `the personal API key cannot read stored events${explanation}`,
-        `give one with the scopes ${scopes.join(' and ')} as ${words.personalKey}: ${words.newPersonalKey(scopes)}`,
+        `set ${words.personalKey} to a key with the scopes ${scopes.join(' and ')}: ${words.newPersonalKey(scopes)}`,
       );
     case 'key_project':
       return problem(
         'personal_key_project',
         'the personal API key cannot access the project that the project key belongs to',
-        `give ${words.projectKey} and ${words.personalKey} of the same project`,
+        `use ${words.projectKey} and ${words.personalKey} of the same project`,
       );
     case 'no_reader':
       return warning(

@@ -11,7 +11,7 @@ export const checkProjectKey: PreflightCheck = {
         problem(
           'project_key_missing',
           'expected a project key to load with, got none',
-          `give ${words.projectKey}: ${words.projectKeyPlace}`,
+          `set ${words.projectKey}: ${words.projectKeyPlace}`,
         ),
       ];
     }
@@ -25,7 +25,7 @@ export const checkProjectKey: PreflightCheck = {
           problem(
             'project_key_unknown',
             `the target does not know the project key${facts.detail === undefined ? '' : ` (${facts.detail})`}`,
-            `give the key of the project as ${words.projectKey}: ${words.projectKeyPlace}`,
+            `correct ${words.projectKey}: ${words.projectKeyPlace}`,
           ),
         ];
       case 'unclear':
@@ -41,9 +41,5 @@ export const checkProjectKey: PreflightCheck = {
     }
   },
   late: ({ words }, seconds) =>
-    warning(
-      'project_key_unclear',
-      `expected to learn whether the target knows ${words.projectKey}, got no response within ${seconds} s`,
-      null,
-    ),
+    warning('project_key_unclear', `the target did not confirm ${words.projectKey} within ${seconds} s`, null),
 };

@@ -1,3 +1,4 @@
+import { counted, integer, plural } from '../../base/integer-text.ts';
 import { networkFault } from '../../base/network-fault.ts';
 import { SourceError, SourceWaitError, StillWrittenError } from '../source.ts';
 import { FormatOptionsError } from '../formats/format.ts';
@@ -21,7 +22,7 @@ export const checkSource: PreflightCheck = {
     warning(
       'source_slow',
       `the source returned no record within ${seconds} s, so keys and format could not be tried`,
-      'nothing, if its exports take long; otherwise check its address and keys',
+      'if its exports usually take long, ignore this; otherwise check its address and keys',
     ),
 };
 
@@ -40,7 +41,7 @@ function refusal(error: unknown): Finding {
   if (unreachable.has(networkFault(error))) {
     return problem('source_unreachable', message, 'check that its address is right and that it runs');
   }
-  return warning('source_busy', message, 'nothing, if that passes: the export retries it');
+  return warning('source_busy', message, 'the export retries it');
 }
 
 /** Reports how far the import of a growing source would reach, which is settled when it begins. */
@@ -66,43 +67,50 @@ function findingsFor(context: PreflightContext, sample: SourceSample): readonly 
   if (records === 0) {
     // A part without records may be a day without events; if no part has any, nothing can be imported.
     const level = sample.isWhole && options.scheduled !== true ? problem : warning;
-    return [
-      level('source_empty', `expected records at the source, found ${emptiness(sample)}`, emptyAdvice(context, sample)),
-    ];
+    return [level('source_empty', `expected records, found ${emptiness(sample)}`, emptyAdvice(context, sample))];
   }
   const why = firstFault === undefined ? '' : ` (${firstFault.part}: ${firstFault.reason})`;
   if (unreadable === records) {
-    const read = `expected records of the format ${format}, got none among the first ${records}${why}`;
+    const read = `expected records of the format ${format}, got none among the first ${integer(records)}${why}`;
     return [problem('format_unfit', read, formatAdvice(words, sample))];
   }
   if (unreadable / records > rejectedMax) {
-    const read = `${unreadable} of the first ${records} records cannot be read as ${format}${why}`;
+    const read = `${integer(unreadable)} of the first ${counted(records, 'record')} cannot be read as ${format}${why}`;
     const advice = `correct ${words.formatOptions} or ${words.names}, or skip them with ${words.allowRejected(share(unreadable / records))}`;
     return [warning('records_unreadable', read, advice)];
   }
+  if (sample.errorAnswers === records) {
+    // The finding about missing data quotes them.
+    const level = sample.isWhole && options.scheduled !== true ? problem : warning;
+    return [
+      level('source_empty', 'expected records, found only error messages of the source', 'export the data again'),
+    ];
+  }
+  const first = records === 1 ? 'the first record' : `the first ${integer(records)} records`;
   if (events === 0) {
-    const read = `the first ${records} records are ${format}, and all of them are skipped`;
+    const read = `${first} ${plural(records, 'has', 'have')} the format ${format} and ${plural(records, 'is', 'are all')} skipped`;
     return [warning('records_unreadable', read, `check that ${words.formatOptions} and ${words.names} intend that`)];
   }
-  return [fine(`the first ${records} records become ${events} events by the format ${format}`)];
+  const becomes = plural(records, 'becomes', 'become');
+  return [fine(`${first} ${becomes} ${counted(events, 'event')} by the format ${format}`)];
 }
 
-function emptiness({ parts, isWhole, leftOut, bytesTotal }: SourceSample): string {
+function emptiness({ parts, firstPart, isWhole, leftOut, bytesTotal }: SourceSample): string {
   if (parts === 0) return 'nothing to fetch';
-  if (bytesTotal === 0) return 'an empty file';
+  if (bytesTotal === 0) return `${plural(parts, 'an empty file', 'only empty files')} (${firstPart})`;
   const why = leftOut.length === 0 ? '' : ` (${leftOut.slice(0, filesShown).join('; ')})`;
-  return `no record in ${isWhole ? 'it' : 'its first parts'}${why}`;
+  return `none${isWhole ? '' : ' in its first parts'}${why}`;
 }
 
 function emptyAdvice({ words, options }: PreflightContext, { leftOut, bytesTotal }: SourceSample): string {
   if (leftOut.length === 0 && bytesTotal !== 0)
     return `check that ${words.range} and the settings of the source select existing records`;
-  return `give files that hold records of the format ${options.format}, or change ${words.format}`;
+  return `choose files with records of the format ${options.format}, or change ${words.format}`;
 }
 
 function formatAdvice(words: PreflightContext['words'], { betterFormat }: SourceSample): string {
   if (betterFormat !== undefined) return `change ${words.format}: ${betterFormat} reads them`;
-  return `change ${words.format} or ${words.formatOptions}, or give another source; mapping reads any records by rules`;
+  return `change ${words.format} or ${words.formatOptions}, or choose another source; mapping reads any records by rules`;
 }
 
 /** Rounds up, so that the share is sufficient. */

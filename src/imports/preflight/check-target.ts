@@ -27,23 +27,23 @@ function findingFor(context: PreflightContext, facts: EndpointFacts): Finding {
       return warning(
         'target_busy',
         `${url} answers ${facts.status} at the moment`,
-        'nothing, if that passes: the run waits for it',
+        'the run waits until it accepts events',
       );
     case 'moved': {
       const to = facts.to === undefined ? 'elsewhere' : `to ${facts.to}`;
-      return problem('target_moved', `${url} redirects ${to}`, `give the final address as ${words.targetUrl}`);
+      return problem('target_moved', `${url} redirects ${to}`, `use the final address as ${words.targetUrl}`);
     }
     case 'elsewhere':
       return problem(
         'target_base_path',
         `expected an address below which /batch/ accepts events, got ${url}`,
-        `give ${words.targetUrl} ${facts.url}, where they are accepted`,
+        `set ${words.targetUrl} to ${facts.url}`,
       );
     case 'foreign':
       return problem(
         'target_foreign',
         `expected a service that accepts events at ${batchOf(url)}, got ${facts.status}`,
-        `give the address of such a service as ${words.targetUrl}`,
+        `set ${words.targetUrl} to the address of such a service`,
       );
   }
 }
@@ -51,9 +51,9 @@ function findingFor(context: PreflightContext, facts: EndpointFacts): Finding {
 function unreachable(context: PreflightContext, fault: string): Finding {
   return problem(
     'target_unreachable',
-    `expected a service at ${addressOf(context)}, which cannot be reached (${fault})`,
+    `${addressOf(context)} cannot be reached (${fault})`,
     isNotTls(fault)
-      ? `it speaks no TLS: give http:// instead of https:// in ${context.words.targetUrl}`
+      ? `it does not speak TLS: use http:// instead of https:// in ${context.words.targetUrl}`
       : `start it, or correct ${context.words.targetUrl}`,
   );
 }

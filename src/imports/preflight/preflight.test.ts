@@ -118,6 +118,24 @@ describe('the preflight of an import', () => {
     expect(none.findings[0]?.message).toContain('hour-00');
   });
 
+  it('fails for a source whose only records are its error messages', async () => {
+    const failed = Buffer.from('{"error":"Unable to authenticate request","status":0}\n');
+    const files: Readonly<Record<string, Buffer>> = { 'hour-00': failed, 'hour-01': lines };
+    const sourceOf = (keys: readonly string[]): Source => ({
+      concurrency: 1,
+      listParts: async () => keys.map((key) => ({ key, stable: true, bytes: 100 })),
+      async *open({ key }) {
+        yield { lines: files[key] ?? failed, count: 1, bytesRead: 100 };
+      },
+    });
+    const alone = await runPreflight({ openSource: async () => sourceOf(['hour-00']) });
+    expect(alone.verdict).toBe('failed');
+    expect(alone.findings[0]?.message).toBe('expected records, found only error messages of the source');
+    expect(alone.findings[1]?.message).toContain('"Unable to authenticate request"');
+    const one = await runPreflight({ openSource: async () => sourceOf(['hour-00', 'hour-01']) });
+    expect([one.verdict, codesOf(one)]).toEqual(['passed', expect.arrayContaining(['source source_incomplete'])]);
+  });
+
   it('does not fail for a slow or busy source: the export waits for it', async () => {
     const slow = await runPreflight({ openSource: hangs, timeLimitMs });
     expect([slow.verdict, codesOf(slow)]).toEqual(['passed', expect.arrayContaining(['source source_slow'])]);

@@ -12,6 +12,8 @@ import type { Source, SourceContext, SourceFault, SourcePart } from '../source.t
 /** The first records of a source, and what its format converts them to. */
 export interface SourceSample {
   readonly parts: number;
+  /** Key of the first part; empty without parts. */
+  readonly firstPart: string;
   /** Size of all parts; `undefined` if the size of any part is unknown. */
   readonly bytesTotal: number | undefined;
   /** Every part was sampled. */
@@ -27,6 +29,8 @@ export interface SourceSample {
   readonly events: number;
   readonly skipped: number;
   readonly unreadable: number;
+  /** Records that are error messages of the source. */
+  readonly errorAnswers: number;
   /** The part of the first unreadable record, and the reason. */
   readonly firstFault: { readonly part: string; readonly reason: string } | undefined;
   /** What the source reports as missing, one sentence each. */
@@ -48,7 +52,7 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
   const parts = await source.listParts(options.range, { signal });
   const leftOut: string[] = [];
   const foreign = foreignFiles(options, (file, reason) => leftOut.push(`${file}: ${reason}`));
-  const { first, own } = await firstReadable(source, parts, { signal, ...(foreign && { foreign }) }, options);
+  const { first, own, notes } = await firstUsable(source, parts, { signal, ...(foreign && { foreign }) }, options);
   const sizes = parts.map(({ bytes }) => bytes);
   const bytesTotal = sizes.includes(undefined)
     ? undefined
@@ -57,6 +61,7 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
   const [reason] = faults;
   return {
     parts: parts.length,
+    firstPart: parts[0]?.key ?? '',
     isWhole: parts.length <= partsMax,
     leftOut,
     extent: source.describe?.(parts) || undefined,
@@ -66,32 +71,43 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
     events: own.events,
     skipped: own.skipped,
     unreadable: faults.length,
+    errorAnswers: own.notes.filter(({ of }) => of === 'error_answer').length,
     firstFault: reason === undefined ? undefined : { part: first.part, reason },
-    missing: missingOf(own.notes),
+    missing: missingOf(notes),
     lines: first.lines,
     readAs: first.readAs === undefined ? undefined : { part: first.part, how: first.readAs },
     betterFormat: own.readable === 0 ? bestFormat(options.format, first.lines) : undefined,
   };
 }
 
+interface Usable {
+  readonly first: FirstRecords;
+  readonly own: Reading;
+  /** Notes of all parts that were read. */
+  readonly notes: readonly FoundNote[];
+}
+
 /**
- * Returns records of the first part with a readable one, or otherwise of the first part with any: a single invalid record, alone in the
- * file of an hour, says nothing about the following files.
+ * Returns records of the first part with an event, or otherwise of the first part with a readable record, or with any: a single invalid
+ * record or error message, alone in the file of an hour, says nothing about the following files.
  */
-async function firstReadable(
+async function firstUsable(
   source: Source,
   parts: readonly SourcePart[],
   context: SourceContext,
   options: RunOptions,
-): Promise<{ readonly first: FirstRecords; readonly own: Reading }> {
-  let unread: { readonly first: FirstRecords; readonly own: Reading } | undefined;
+): Promise<Usable> {
+  let best: Omit<Usable, 'notes'> | undefined;
+  const notes: FoundNote[] = [];
   for (const part of parts.slice(0, partsMax)) {
     const first = await firstRecords(source, [part], context, recordsMax);
     const own = readAll(readerOf(options), first.lines, options.format);
-    if (own.readable > 0) return { first, own };
-    if (first.part !== '') unread ??= { first, own };
+    notes.push(...own.notes);
+    if (own.events > 0) return { first, own, notes };
+    if (first.part !== '' && (best === undefined || (best.own.readable === 0 && own.readable > 0)))
+      best = { first, own };
   }
-  return unread ?? { first: noRecords, own: readAll(readerOf(options), [], options.format) };
+  return { ...(best ?? { first: noRecords, own: readAll(readerOf(options), [], options.format) }), notes };
 }
 
 function missingOf(notes: readonly FoundNote[]): readonly string[] {

@@ -95,6 +95,10 @@ export function isDocument(head: Buffer): boolean {
 
 function refusalOf(head: Buffer): { readonly reason: string; readonly isData: boolean } | undefined {
   const latin = head.toString('latin1', 0, 300).trimStart();
+  if (/^(<!doctype html|<html)/i.test(latin)) {
+    const page = 'an HTML page, probably a sign-in or error page: export the data again';
+    return { reason: `${known}, got ${page}`, isData: true };
+  }
   const found = others.find(([start]) => latin.startsWith(start));
   if (found !== undefined) {
     return { reason: `${known}, got ${found[1]}: ${found[2] ?? 'convert it first'}`, isData: true };

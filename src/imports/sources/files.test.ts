@@ -185,6 +185,17 @@ describe('files that are not to be read', () => {
   it('a path without files is an error that names the path', async () => {
     await expect(open('none.json').listParts({}, context)).rejects.toThrow(/expected a file at none.json, found none/);
     await expect(open('*.none').listParts({}, context)).rejects.toThrow(/found none/);
+    await mkdir(join(allowed, 'nothing'));
+    await expect(open('nothing').listParts({}, context)).rejects.toThrow(
+      'expected files in the directory nothing, found none',
+    );
+  });
+
+  // The superuser may read everything.
+  it.skipIf(process.getuid?.() === 0)('a file that must not be read is found when files are listed', async () => {
+    const path = join(allowed, 'secret.json');
+    await writeFile(path, '{}', { mode: 0o000 });
+    await expect(open('secret.json').listParts({}, context)).rejects.toThrow('permission denied');
   });
 });
 

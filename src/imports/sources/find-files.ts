@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { lstat, realpath, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, lstat, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
 import { SourceError, type SourceHost, type UploadedFile } from '../source.ts';
 import { wrongSetting } from '../../plugins/plugin.ts';
@@ -80,7 +81,24 @@ async function noFileAt(
   search: (path: string) => Promise<FileSearch>,
 ): Promise<SourceError> {
   if (path.startsWith(uploadPrefix)) refuseUnfinished(await filesOf(path + unfinishedSuffix, places, search));
-  return new SourceError(`expected a file at ${path}, found none: check the path or the pattern`);
+  return new SourceError(
+    (await isDirectory(path, places, search))
+      ? `expected files in the directory ${path}, found none`
+      : `expected a file at ${path}, found none: check the path or the pattern`,
+  );
+}
+
+async function isDirectory(
+  path: string,
+  places: FilePlaces,
+  search: (path: string) => Promise<FileSearch>,
+): Promise<boolean> {
+  if (path.startsWith(uploadPrefix)) return false;
+  const { mayEnter } = await search(path);
+  for (const [base, below] of placesOf(path, places)) {
+    if ((await exists(base, below, mayEnter)) && (await stat(join(base, below))).isDirectory()) return true;
+  }
+  return false;
 }
 
 /** An unfinished upload must not be imported as a whole file. */
@@ -105,6 +123,7 @@ export async function statFile(path: string, shown: string, places: FilePlaces):
     const about = await stat(real, { bigint: true });
     if (!about.isFile())
       throw new SourceError(`expected a file at ${shown}, got something else (a device or a socket)`);
+    await access(real, constants.R_OK);
     const { size, mtimeNs, ctimeNs, ino, mtimeMs } = about;
     const identity = [size, mtimeNs, ctimeNs, ino].join('-');
     return { shown, path: real, bytes: Number(size), identity, modifiedAt: Number(mtimeMs) };
@@ -288,7 +307,7 @@ function outside(shown: string, { allowedDirs = [] }: FilePlaces): SourceError {
 function asSourceError(error: unknown, shown: string): unknown {
   if (hasCode(error, 'ENOENT')) return new SourceError(`expected a file at ${shown}, found none`, { cause: error });
   if (hasCode(error, 'EACCES') || hasCode(error, 'EPERM')) {
-    return new SourceError(`${shown} cannot be read: permission denied; change its permissions`, {
+    return new SourceError(`${shown} cannot be read: permission denied; allow the user that runs Millrace to read it`, {
       cause: error,
     });
   }

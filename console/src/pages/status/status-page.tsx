@@ -45,7 +45,7 @@ function StatusSections({ status }: { readonly status: ServiceStatus }) {
     <div className="flex flex-col gap-4">
       <div className="grid gap-4 lg:grid-cols-2">
         <LanesSection lanes={status.lanes} />
-        <PartsSection parts={status.parts} />
+        <ComponentsSection parts={status.parts} />
         {status.processes.length > 1 && <ProcessesSection processes={status.processes} />}
         <MachineSection status={status} />
         <WorkSection status={status} />
@@ -144,15 +144,15 @@ function LanesSection({ lanes }: LanesSectionProps) {
   );
 }
 
-/** The parts of the service, unhealthy ones first. */
-function PartsSection({ parts }: { readonly parts: ServiceStatus['parts'] }) {
+/** The components of the service, unhealthy ones first. */
+function ComponentsSection({ parts }: { readonly parts: ServiceStatus['parts'] }) {
   const sorted = parts.toSorted((a, b) => Number(a.ok) - Number(b.ok) || a.name.localeCompare(b.name));
   return (
-    <Section title="Parts" flush>
+    <Section title="Components" flush>
       <ul className="divide-y divide-line">
         {sorted.map((part) => (
           <li key={part.name} className="flex flex-wrap items-baseline gap-x-3 gap-y-1 px-4 py-2">
-            <PartBadge part={part} />
+            <ComponentBadge part={part} />
             <span className="text-sm font-medium">{part.name.replaceAll('_', ' ')}</span>
             <span className="min-w-0 text-xs text-soft">
               <UserText text={part.detail} />
@@ -164,7 +164,7 @@ function PartsSection({ parts }: { readonly parts: ServiceStatus['parts'] }) {
   );
 }
 
-function PartBadge({ part }: { readonly part: ServiceStatus['parts'][number] }) {
+function ComponentBadge({ part }: { readonly part: ServiceStatus['parts'][number] }) {
   if (part.ok) return <StatusBadge tone="ok">ok</StatusBadge>;
   return <StatusBadge tone={part.required ? 'danger' : 'warn'}>{part.required ? 'down' : 'degraded'}</StatusBadge>;
 }
