@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { read } from './source-tree.ts';
+import { allFiles, read } from './source-tree.ts';
 
-const page = 'docs/guarantees.md';
+const pages = allFiles().filter((path) => /^docs\/guarantees(\/[\w-]+)?\.md$/.test(path));
 
 interface Promised {
   readonly guarantee: string;
@@ -11,19 +11,19 @@ interface Promised {
 
 /** Rows of the tables: when, guarantee, link to the file. */
 function promised(): Promised[] {
-  return [...read(page).matchAll(/^\|[^|]*\| (?<guarantee>[^|]+) \| \[[\w-]+\]\((?<file>[^)]+)\) \|$/gm)].map(
-    ({ groups }) => ({
+  const row = /^\|[^|]*\| (?<guarantee>[^|]+) \| \[[\w-]+\]\((?<file>[^)]+)\) \|$/gm;
+  return pages.flatMap((page) =>
+    [...read(page).matchAll(row)].map(({ groups }) => ({
       guarantee: groups?.['guarantee'] ?? '',
       file: posix.join(posix.dirname(page), groups?.['file'] ?? ''),
-    }),
+    })),
   );
 }
 
-describe('the page of guarantees', () => {
+describe('the pages of guarantees', () => {
   it('every row is read', () => {
-    const rows = read(page)
-      .split('\n')
-      .filter((line) => line.startsWith('|') && line.includes(']('));
+    const lines = pages.flatMap((page) => read(page).split('\n'));
+    const rows = lines.filter((line) => line.startsWith('|') && line.includes(']('));
     expect(rows.length).toBeGreaterThan(40);
     expect(promised()).toHaveLength(rows.length);
   });

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { capturePage } from './reference/capture-page.ts';
-import { cliPage } from './reference/cli-page.ts';
+import { cliPage, cliPages } from './reference/cli-page.ts';
 import { configurationFileSchemaText } from '../src/cli/files/json-schema.ts';
 import { formatPages, formatsPage } from './reference/formats-page.ts';
 import { pageSections, withSection } from './reference/page-sections.ts';
@@ -26,14 +26,15 @@ export const docPages: Readonly<Record<string, () => string>> = {
   'docs/reference/formats.md': formatsPage,
   ...formatPages,
   'docs/reference/cli.md': cliPage,
+  ...cliPages,
   'docs/reference/configuration-file.schema.json': configurationFileSchemaText,
   'docs/reference/openapi.json': openApiDocument,
 };
 
 if (import.meta.main) {
   const root = dirname(dirname(fileURLToPath(import.meta.url)));
-  // Pages of plugins and formats that are gone.
-  for (const folder of ['plugins', 'formats']) {
+  // Pages of plugins, formats and commands that are gone.
+  for (const folder of ['plugins', 'formats', 'cli']) {
     rmSync(join(root, 'docs/reference', folder), { recursive: true, force: true });
   }
   for (const [path, generate] of Object.entries(docPages)) {
