@@ -33,7 +33,7 @@ export default defineConfig({
   },
 });
 
-/** Writes a .br and a .gz file for every text file of the build: the service does not compress responses itself. */
+/** Writes a .br and a .gz file for every text file of the build: the service compresses only JSON itself. */
 function compressed(): Plugin {
   return {
     name: 'compressed',
@@ -43,7 +43,7 @@ function compressed(): Plugin {
         if (!/\.(js|css|html|svg)$/.test(name)) continue;
         const bytes = readFileSync(join(dir, name));
         writeFileSync(join(dir, `${name}.gz`), gzipSync(bytes, { level: 9 }));
-        const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+        const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
         writeFileSync(join(dir, `${name}.br`), brotliCompressSync(bytes, { params }));
       }
     },

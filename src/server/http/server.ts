@@ -14,6 +14,7 @@ import type { Auth } from './auth.ts';
 import { bodyBytesMax, registerBodyParsers } from './body.ts';
 import { createHostCheck, refuseUnclearHost } from './check-host.ts';
 import { serveConsole } from './console/serve-console.ts';
+import { compressAnswers } from './compress-answers.ts';
 import { allowOrigin } from './cors.ts';
 import { findReads } from './direct-reads.ts';
 import { answerDirectly } from './direct.ts';
@@ -103,6 +104,7 @@ function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter,
   void app.register(async (scope) => {
     scope.addHook('onRequest', checkingHost);
     registerBodyParsers(scope);
+    compressAnswers(scope);
     const answered = serveRoutes(scope, routes, { auth, rateLimiter, siteUrl });
     const { trustProxy: trustsProxy } = settings;
     answerDirectly(scope, { log, metrics, trustsProxy, find: findReads(answered, { checkHost, trustsProxy }) });

@@ -47,7 +47,7 @@ export async function cpuOf(session: CDPSession): Promise<number> {
 }
 
 /** A promise of the page: the moment, by its clock, at which an element that has a size was drawn. */
-function whenDrawn(selector: string): string {
+export function whenDrawn(selector: string): string {
   return `new Promise((resolve) => {
     const look = () => {
       const found = document.querySelector(${JSON.stringify(selector)});
@@ -58,7 +58,8 @@ function whenDrawn(selector: string): string {
   })`;
 }
 
-async function within(page: Page, promise: string, what: string): Promise<number> {
+/** Evaluates a promise of the page, within half a minute; the error says what the page shows instead. */
+export async function within(page: Page, promise: string, what: string): Promise<number> {
   const late = delay(withinMs, undefined, { ref: false });
   const at = await Promise.race([page.evaluate<number>(promise), late]);
   if (at !== undefined) return at;
