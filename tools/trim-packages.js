@@ -1,4 +1,4 @@
-// Deletes what nobody reads from node_modules, a fifth of its size; npm runs it after `npm ci`. Plain JavaScript: the Node that installs
+// Deletes files that are never read from node_modules, a sixth of its size; npm runs it after `npm ci`. Plain JavaScript: the Node that installs
 // may be too old to read TypeScript. The directory is an argument, for tests.
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join, sep } from 'node:path';
