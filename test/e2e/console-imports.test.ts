@@ -232,13 +232,20 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await untilRun(server, run, ({ state }) => state === 'completed');
     await under.open(`imports/new?step=check&config=${idOf(config)}&run=${idOf(run)}`);
     await page.getByText('3 of 13 records are rejected').waitFor();
-    await page.getByText('Unusual values').waitFor();
-    expect(await page.getByText('leading or trailing white space (').count()).toBe(1);
+    const rule = page.getByLabel('Rule for: Ids with leading or trailing white space');
+    expect(await rule.inputValue()).toBe('keep');
     expect(await page.getByText('"choose"').count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Download rejected records' }).getAttribute('href')).toContain(
       'rejected',
     );
     expect(await lookFaults(under, 'imports-check-failed')).toEqual([]);
+    await rule.selectOption('trim');
+    const applied = page.waitForResponse((answer) => answer.url().includes('/resume'));
+    await button('Apply and check again').click();
+    await applied;
+    await untilRun(server, run, ({ state }) => state === 'completed');
+    await page.getByRole('button', { name: 'Apply and check again', disabled: true }).waitFor();
+    expect(await rule.inputValue()).toBe('trim');
     await button('Change rules').click();
     await page.getByText(/events, 0 skipped, 3 rejected/).waitFor();
     await page.goBack();

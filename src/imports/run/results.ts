@@ -1,5 +1,5 @@
 import type { CheckProblemCode } from '../../wire/contract/import-runs.ts';
-import type { ErrorGroup, EventSummary } from '../../wire/contract/import-results.ts';
+import type { CheckFinding, ErrorGroup, EventSummary } from '../../wire/contract/import-results.ts';
 import type { NoteCode, NoteCount, NoteKind } from '../formats/record-notes.ts';
 import type { UnusualValue } from '../../wire/contract/unusual-values.ts';
 import type { RunTotals } from './run.ts';
@@ -13,6 +13,8 @@ export interface CheckResult {
   readonly problem_codes?: readonly CheckProblemCode[];
   /** What a user should check before loading, one sentence each. */
   readonly warnings: readonly string[];
+  /** The same as records; results of old versions lack it. */
+  readonly findings?: readonly CheckFinding[];
   readonly totals: RunTotals;
   /** ISO 8601; `null` means that there is no event. */
   readonly first_time: string | null;

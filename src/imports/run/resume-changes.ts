@@ -1,3 +1,5 @@
+import { Value } from 'typebox/value';
+import { importRulesSchema } from '../../wire/contract/import-choice.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
@@ -5,7 +7,7 @@ import type { ResumeChanges } from './run-transitions.ts';
 import type { RunOptions } from './run.ts';
 
 const eventsPerSecondMax = 1_000_000;
-const known = ['rejected_max', 'events_per_second', 'last', 'again', 'replace'];
+const known = ['rejected_max', 'events_per_second', 'last', 'again', 'replace', 'rules'];
 
 /**
  * Reads from a payload what changes when a run is resumed.
@@ -27,7 +29,9 @@ export function resumeChangesOf(payload: JsonObject): ResumeChanges {
   if (isGiven(last) && last !== 'check' && last !== 'report') refuse('last', 'Expected check or report.');
   if (isGiven(again) && typeof again !== 'boolean') refuse('again', 'Expected true or false.');
   const replace = replaceOf(payload);
+  const rules = rulesOf(payload);
   return {
+    ...(rules !== undefined && { rules }),
     ...(replace !== undefined && { replace }),
     ...(typeof again === 'boolean' && { again }),
     ...(isNumber(rejectedMax, 1) && { rejectedMax }),
@@ -43,6 +47,12 @@ function replaceOf({ replace }: JsonObject): ResumeChanges['replace'] {
     if (!(error instanceof SettingsError)) throw error;
     throw new ApiError('invalid_input', `${error.message}.`, { attr: 'replace', cause: error });
   }
+}
+
+function rulesOf({ rules }: JsonObject): ResumeChanges['rules'] {
+  if (!isGiven(rules)) return undefined;
+  if (Value.Check(importRulesSchema, rules)) return rules;
+  refuse('rules', `Expected rules for ${Object.keys(importRulesSchema.properties).join(', ')}.`);
 }
 
 function isGiven(value: unknown): boolean {

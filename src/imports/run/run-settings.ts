@@ -1,5 +1,6 @@
 import { FormatOptionsError } from '../formats/format.ts';
-import type { ImportChoice } from '../../wire/contract/import-choice.ts';
+import type { ImportChoice, ImportRules } from '../../wire/contract/import-choice.ts';
+import { ApiError } from '../../wire/contract/errors.ts';
 import { ChoiceError, parseChoice, withRange } from '../choosing/parse-choice.ts';
 import { assertRulesFit } from '../choosing/unusual-values.ts';
 import { parseNames } from '../formats/names.ts';
@@ -244,6 +245,16 @@ function tryRules(slug: string, choice: ImportChoice | undefined): void {
   } catch (error) {
     if (!(error instanceof FormatOptionsError)) throw error;
     throw new SettingsError(`setting "choose": ${error.message}`, { key: 'choose', cause: error });
+  }
+}
+
+/** Throws ApiError invalid_input if the records of the run's format have no value that a rule needs. */
+export function refuseRules({ format }: Pick<RunOptions, 'format'>, rules: ImportRules | undefined): void {
+  try {
+    tryRules(format, rules);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    throw new ApiError('invalid_input', `${error.message}.`, { attr: 'rules', cause: error });
   }
 }
 

@@ -1,5 +1,7 @@
 import { isoMicros } from '../../base/clock.ts';
 import { inTransaction, type Queries } from '../../stores/metadata/queries.ts';
+import { parseChoice } from '../choosing/parse-choice.ts';
+import type { ImportRules } from '../../wire/contract/import-choice.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import { allowedActions, stateAfter, type Run, type RunAction, type RunOptions, type RunState } from './run.ts';
 
@@ -47,6 +49,11 @@ export class ReplaceLateError extends Error {
   }
 }
 
+/** Loaded events must not get other rules than the rest. */
+export class RulesLateError extends Error {
+  override name = 'RulesLateError';
+}
+
 export class RunMissingError extends Error {
   override name = 'RunMissingError';
 }
@@ -59,24 +66,30 @@ export function pauseRun(db: Queries, id: string, reason = 'paused by a user'): 
 /** Options that a resume can change. */
 export type ResumeChanges = Partial<
   Pick<RunOptions, 'rejectedMax' | 'last' | 'eventsPerSecond' | 'again' | 'replace' | 'target'>
->;
+> & {
+  /** Merged into the choice; the staged records are checked again. */
+  readonly rules?: ImportRules;
+};
 
 /**
  * Continues in the stage where the run was. A run that was only to be checked continues with the following stages, unless `changes` says
- * otherwise; one that now gets `replace` is checked again as if the replaced events were not stored.
+ * otherwise; one that now gets `replace` is checked again as if the replaced events were not stored, one with `rules` with these rules.
  */
 export function resumeRun(db: Queries, id: string, changes: ResumeChanges = {}): Promise<Run> {
+  if (changes.rules !== undefined) return resumeChecking(db, id, changes, assertNothingLoaded);
   if (changes.replace !== undefined) return resumeReplacing(db, id, changes);
   return change(db, id, 'resume', resumed(changes));
 }
 
-function resumed(changes: ResumeChanges): (run: Run) => Changed {
+function resumed({ rules, ...others }: ResumeChanges): (run: Run) => Changed {
   return (run) => {
     const checkedOnly = run.state === 'completed';
-    const last = changes.last ?? (checkedOnly ? 'report' : run.options.last);
+    const last = others.last ?? (checkedOnly ? 'report' : run.options.last);
     // A run that was paused after its check cannot go back and end there.
-    const beyond = last === 'check' && ['replace', 'load', 'verify', 'report'].includes(run.stage);
-    const options = { ...run.options, ...defined(changes), last: beyond ? run.options.last : last };
+    const beyond =
+      last === 'check' && rules === undefined && ['replace', 'load', 'verify', 'report'].includes(run.stage);
+    const choice = rules === undefined ? run.options.choice : parseChoice({ ...run.options.choice, ...rules });
+    const options = { ...run.options, ...defined(others), choice, last: beyond ? run.options.last : last };
     const next = options.replace === undefined ? 'load' : 'replace';
     const stage = checkedOnly && last === 'report' ? next : run.stage;
     return { ...queued, stage, options: JSON.stringify(options) };
@@ -87,6 +100,11 @@ function resumeReplacing(db: Queries, id: string, changes: ResumeChanges): Promi
   return resumeChecking(db, id, changes, (before) => {
     if (before.totals.replaced !== undefined || before.totals.loaded > 0) throw new ReplaceLateError(before);
   });
+}
+
+function assertNothingLoaded({ id, totals }: Run): void {
+  if (totals.replaced === undefined && totals.loaded === 0) return;
+  throw new RulesLateError(`expected "rules" before run ${id} loads; undo it and start another run with these rules`);
 }
 
 /** Resumes the run and checks its staged records again. `assertPossible` may throw. */

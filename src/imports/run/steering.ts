@@ -17,6 +17,7 @@ import {
   cancelRun,
   pauseRun,
   ReplaceLateError,
+  RulesLateError,
   resumeRun,
   RunTransitionError,
   verifyAgain,
@@ -274,7 +275,7 @@ export async function guarded<Result>(act: () => Promise<Result>): Promise<Resul
   try {
     return await act();
   } catch (error) {
-    if (error instanceof RunTransitionError || error instanceof ReplaceLateError)
+    if (error instanceof RunTransitionError || error instanceof ReplaceLateError || error instanceof RulesLateError)
       throw new ApiError('conflict', `${error.message}.`, { cause: error });
     throw error;
   }

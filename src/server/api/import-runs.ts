@@ -18,6 +18,7 @@ import { pluginConfigIdSchema } from '../../wire/contract/plugin-configs.ts';
 import { apiRoute, type ApiReply, type ApiRoute, type Principal } from '../http/api-route.ts';
 import { checkScope } from '../http/auth.ts';
 import { refuseReplace } from '../../imports/run/refuse-replace.ts';
+import { refuseRules } from '../../imports/run/run-settings.ts';
 import { resumeChangesOf } from '../../imports/run/resume-changes.ts';
 import { listRuns } from '../../imports/run/run-store.ts';
 import { cancelRun, pauseRun, resumeRun, retryRejected, verifyAgain } from '../../imports/run/run-transitions.ts';
@@ -143,8 +144,8 @@ function mayReplace(principal: Principal, { replace }: { readonly replace?: unkn
 }
 
 function resumeOf(body: ImportRunResume): JsonObject {
-  const { rejected_max, events_per_second, last, again, replace } = body;
-  const given = Object.entries({ rejected_max, events_per_second, last, again, replace });
+  const { rejected_max, events_per_second, last, again, replace, rules } = body;
+  const given = Object.entries({ rejected_max, events_per_second, last, again, replace, rules });
   return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
@@ -225,7 +226,8 @@ function steeringRoutes(deps: ImportRouteDeps): ApiRoute[] {
       description:
         'Resumes a paused or failed run where it stopped; a run with `last: check` continues with the load. The body may change the ' +
         'share of rejected records, the speed and the last stage, and decide about earlier runs of the same records (`again`, ' +
-        '`replace`; the latter repeats the check). Honours Idempotency-Key.',
+        '`replace`). `replace` and `rules` repeat the check with the staged records, without reading the source again. Honours ' +
+        'Idempotency-Key.',
       body: importRunResumeSchema,
       responses: { 200: importRunSchema },
       handler: changing(deps, (work, { params, body, principal }) => {
@@ -233,6 +235,7 @@ function steeringRoutes(deps: ImportRouteDeps): ApiRoute[] {
         mayReplace(principal, changes);
         return steer(work, params, 'resume', async ({ tx, projectId }, run) => {
           await refuseReplace(tx, { projectId, run }, changes.replace);
+          refuseRules(run.options, changes.rules);
           return resumeRun(tx, run.id, changes);
         });
       }),

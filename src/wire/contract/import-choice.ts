@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { unusualValues, type UnusualValue, type RuleOf } from './unusual-values.ts';
+import { unusualValueKeys, unusualValues, type UnusualValue, type RuleOf } from './unusual-values.ts';
 import { stated } from './stated.ts';
 
 const textLimits = { minLength: 1, maxLength: 400 } as const;
@@ -9,6 +9,8 @@ const listMax = 1000;
 function names(description: string) {
   return Type.Optional(Type.Array(text, { minItems: 1, maxItems: listMax, description }));
 }
+
+export const identityRules = ['first_user', 'merge', 'never_merge', 'device_only'] as const;
 
 const closed = { additionalProperties: false } as const;
 
@@ -69,7 +71,7 @@ export const importChoiceSchema = Type.Object(
       ),
     ),
     identity: Type.Optional(
-      Type.Enum(['first_user', 'merge', 'never_merge', 'device_only'], {
+      Type.Enum([...identityRules], {
         default: 'first_user',
         description:
           'Which user the events of a device belong to. `first_user`: anonymous events of a device belong to its first user by event ' +
@@ -139,4 +141,8 @@ export const importChoiceSchema = Type.Object(
   closed,
 );
 export type ImportChoice = Static<typeof importChoiceSchema>;
+
+/** Rules that a check can repeat without reading the source again. */
+export const importRulesSchema = Type.Pick(importChoiceSchema, ['identity', ...unusualValueKeys], closed);
+export type ImportRules = Pick<ImportChoice, 'identity' | UnusualValue>;
 export type NameLists = NonNullable<ImportChoice['events']>;

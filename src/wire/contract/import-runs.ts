@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { importRunStates, importStages, importVerdicts, type ImportVerdict } from './import-run-states.ts';
 import { orNull } from './or-null.ts';
 import { stated, statedList } from './stated.ts';
-import { importChoiceSchema } from './import-choice.ts';
+import { importChoiceSchema, importRulesSchema } from './import-choice.ts';
 import { pageLimitDefault, pageLimitMax, pageQuerySchema, pageSchema } from './pagination.ts';
 
 /** Why a check prevents the load. */
@@ -221,6 +221,7 @@ export const importRunResumeSchema = Type.Object({
   last: Type.Optional(last),
   again: Type.Optional(again),
   replace: Type.Optional(replace),
+  rules: Type.Optional(importRulesSchema),
 });
 export type ImportRunResume = Static<typeof importRunResumeSchema>;
 

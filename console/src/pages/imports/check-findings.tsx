@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -8,12 +9,11 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
-import { unusualValueFields } from './choice-fields.ts';
-import { ChangeRulesLink, CheckProblems } from './check-problems.tsx';
-import { useProject } from '../../shell/project-context.tsx';
-import type { Run } from './imports-query.ts';
+import { CheckProblems } from './check-problems.tsx';
+import { FindingsTable } from './findings-table.tsx';
+import type { Run, RunIds } from './imports-query.ts';
 import { isHeldByCheck } from '../../components/run-state-badge.tsx';
-import { otherWarnings, type CheckResult, type UnusualFinding } from './run-results.ts';
+import { eventsToLoad, type CheckResult } from './run-results.ts';
 
 const columns: readonly Column<EventSummary>[] = [
   { id: 'event', header: 'Event', sortBy: (row) => row.event, cell: (row) => <EventName row={row} /> },
@@ -38,25 +38,30 @@ function EventName({ row }: { readonly row: EventSummary }) {
   );
 }
 
+interface CheckFindingsProps {
+  readonly ids: RunIds;
+  readonly check: CheckResult;
+  readonly run: Run;
+  /** Whether to show what prevents the load; the page of a run shows it at the top. */
+  readonly showsProblems: boolean;
+}
+
 /** The result of a check: whether the run can be loaded, and what to review first. */
-export function CheckFindings({ check, run }: { readonly check: CheckResult; readonly run: Run }) {
+export function CheckFindings({ ids, check, run, showsProblems }: CheckFindingsProps) {
   const isHeld = isHeldByCheck(run);
   return (
     <div className="flex flex-col gap-4">
-      <Notice tone={check.verdict === 'passed' ? 'ok' : 'danger'}>
-        {check.verdict === 'passed' ? 'Check passed. ' : 'Check failed. '}
-        <NumberText value={check.identity.distinct_ids} /> distinct ids, <NumberText value={check.duplicates} />{' '}
-        duplicates, from <TimeText time={check.first_time} /> to <TimeText time={check.last_time} />.
-      </Notice>
-      {isHeld && <CheckProblems run={run} />}
-      {otherWarnings(check).map((text) => (
-        <Notice key={text} tone="warn">
-          <UserText text={text} charsMax={600} />
+      {isHeld ? (
+        showsProblems && <CheckProblems run={run} />
+      ) : (
+        <Notice tone={check.verdict === 'passed' ? 'ok' : 'danger'}>
+          {check.verdict === 'passed' ? 'Check passed. ' : 'Check failed. '}
+          <NumberText value={eventsToLoad(check)} /> events can be loaded.
         </Notice>
-      ))}
-      <UnusualValues findings={check.odd_values ?? []} configId={run.plugin_config} />
+      )}
+      <CheckFigures check={check} run={run} />
+      <FindingsTable key={run.id} ids={ids} check={check} run={run} />
       {check.errors.length > 0 && <RejectedReasons errors={check.errors} />}
-      <Unmapped unmapped={check.unmapped} />
       <DataTable
         label="Events found"
         columns={columns}
@@ -73,48 +78,30 @@ export function CheckFindings({ check, run }: { readonly check: CheckResult; rea
   );
 }
 
-interface UnusualValuesProps {
-  readonly findings: readonly UnusualFinding[];
-  readonly configId: number;
-}
-
-/** Unusual values with their rules, and a link to change them. */
-function UnusualValues({ findings, configId }: UnusualValuesProps) {
-  const { id: projectId } = useProject();
-  if (findings.length === 0) return null;
+/** The figures of a check: every record is loaded as events, skipped, rejected or a duplicate. */
+function CheckFigures({ check, run: { totals } }: Pick<CheckFindingsProps, 'check' | 'run'>) {
+  const skipped = Object.values(totals.skipped).reduce((sum, count) => sum + count, 0);
+  const figures: readonly (readonly [string, ReactNode])[] = [
+    ['Records read', <NumberText key="n" value={totals.records} />],
+    ['Events to load', <NumberText key="n" value={eventsToLoad(check)} />],
+    ['Rejected', <NumberText key="n" value={totals.rejected} />],
+    ['Duplicates', <NumberText key="n" value={check.duplicates} />],
+    ['Skipped', <NumberText key="n" value={skipped} />],
+    ['Distinct ids', <NumberText key="n" value={check.identity.distinct_ids} />],
+    ['First event', <TimeText key="n" time={check.first_time} />],
+    ['Last event', <TimeText key="n" time={check.last_time} />],
+  ];
   return (
-    <Section
-      title="Unusual values"
-      description="To change a rule, go to the preview: Selection and changes › Rules for unusual ids, names and times."
-      actions={<ChangeRulesLink projectId={projectId} configId={configId} />}
-      flush
-    >
-      <DataTable
-        label="Unusual values found"
-        columns={unusualColumns}
-        rows={findings}
-        rowId={({ of }) => of}
-        empty={<EmptyState title="No unusual values" />}
-      />
-    </Section>
+    <dl className="grid grid-cols-2 gap-x-4 gap-y-3 rounded-lg border border-line bg-surface p-4 sm:grid-cols-4">
+      {figures.map(([name, value]) => (
+        <div key={name}>
+          <dt className="text-xs text-soft">{name}</dt>
+          <dd className="font-semibold tabular-nums">{value}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
-
-const unusualColumns: readonly Column<UnusualFinding>[] = [
-  {
-    id: 'what',
-    header: 'Values',
-    width: '16rem',
-    cell: ({ of }) => <span className="font-medium">{unusualValueFields[of]}</span>,
-  },
-  { id: 'count', header: 'Count', width: '6rem', align: 'end', cell: ({ count }) => <NumberText value={count} /> },
-  { id: 'rule', header: 'Rule', width: '7rem', cell: ({ rule }) => <code className="text-xs">{rule}</code> },
-  {
-    id: 'effect',
-    header: 'Effect',
-    cell: ({ outcome, detail }) => <UserText text={outcome ?? detail} charsMax={600} />,
-  },
-];
 
 function RejectedReasons({ errors }: { readonly errors: readonly ErrorGroup[] }) {
   return (
@@ -130,28 +117,6 @@ function RejectedReasons({ errors }: { readonly errors: readonly ErrorGroup[] })
               </span>
             </p>
             <CodeBlock code={example.original.slice(0, 2000)} label="Copy record" />
-          </li>
-        ))}
-      </ul>
-    </Section>
-  );
-}
-
-function Unmapped({ unmapped }: Pick<CheckResult, 'unmapped'>) {
-  const names = [...Object.entries(unmapped.events), ...Object.entries(unmapped.properties)];
-  if (names.length === 0) return null;
-  return (
-    <Section
-      title="Unmapped names"
-      description="These names look specific to the source and are kept. You can rename them in the preview."
-    >
-      <ul className="flex flex-wrap gap-x-4 gap-y-1 text-sm">
-        {names.slice(0, 200).map(([name, count]) => (
-          <li key={name}>
-            <code>
-              <UserText text={name} charsMax={100} short />
-            </code>{' '}
-            <NumberText value={count} />
           </li>
         ))}
       </ul>

@@ -91,7 +91,9 @@ function Checked({ ids, onAgain, onBack, onDone }: CheckedProps) {
           <UserText text={run.data.reason} charsMax={1000} />
         </Notice>
       )}
-      {check.data !== undefined && run.data !== undefined && <CheckFindings check={check.data} run={run.data} />}
+      {isEnded && check.data !== undefined && run.data !== undefined && (
+        <CheckFindings ids={ids} check={check.data} run={run.data} showsProblems />
+      )}
       <ErrorNote error={check.error} />
       {isEnded && !hasResult && <EmptyState title="The check did not run">See the error above.</EmptyState>}
       <CheckedFooter {...{ ids, onAgain, onBack, onDone }} run={run.data} verdict={check.data?.verdict} />

@@ -11,6 +11,7 @@ import { Select } from '../../components/select.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { choiceSetting, unusualValueFields, percentOf, readChoice, shareOf } from './choice-fields.ts';
+import { identityChoices, ruleLabel } from './finding-words.ts';
 import type { FoundName, FoundNames } from './found-names.ts';
 import { FoundNamesTable, type Renames } from './found-names-table.tsx';
 import { JsonText } from './json-text.tsx';
@@ -155,13 +156,6 @@ interface PartProps {
   readonly onChange: (part: Partial<ImportChoice>) => void;
 }
 
-const identities = [
-  { value: 'first_user', label: 'A device belongs to its first user' },
-  { value: 'merge', label: 'All users of a device are one person' },
-  { value: 'never_merge', label: 'Never merge: every id is a separate person' },
-  { value: 'device_only', label: 'Devices only: no identified persons' },
-] as const;
-
 function Persons({ choice, onChange }: PartProps) {
   const [percent, setPercent] = useState(percentOf(choice.sample));
   const isPercent = percent.trim() === '' || percent.trim() === '100' || shareOf(percent) !== undefined;
@@ -182,7 +176,7 @@ function Persons({ choice, onChange }: PartProps) {
       <Select
         label="Identity"
         value={choice.identity ?? 'first_user'}
-        choices={identities}
+        choices={identityChoices}
         onChange={(identity) => onChange({ identity: identity === 'first_user' ? undefined : identity })}
       />
       <Checkbox
@@ -209,13 +203,12 @@ function UnusualValueRules({ choice, onChange }: PartProps) {
 }
 
 function UnusualValueSelect({ of, choice, onChange }: PartProps & { readonly of: UnusualValue }) {
-  const { rules, does } = unusualValues[of];
+  const { rules } = unusualValues[of];
   const [standard] = rules;
-  const choices = rules.map((rule) => ({ value: rule, label: rule === standard ? `${rule} (default)` : rule }));
+  const choices = rules.map((rule) => ({ value: rule, label: ruleLabel(of, rule) }));
   return (
     <Select
       label={unusualValueFields[of]}
-      hint={does.replaceAll('`', '')}
       value={choice[of] ?? standard}
       choices={choices}
       onChange={(rule) => onChange({ [of]: rule === standard ? undefined : rule })}

@@ -17,10 +17,10 @@ import { Section } from '../../components/section.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { changeSettings, configsPath, createImport, type Plugin } from './imports-query.ts';
+import { automaticName } from './source-name.ts';
 import { SourceDateFields } from './source-date-fields.tsx';
 import { appsWithDates, datesOf } from './source-dates.ts';
 import { UploadFiles } from './upload-files.tsx';
-import { linesOf } from './upload-paths.ts';
 import { useDraft } from './use-draft.ts';
 import { WizardFooter } from './wizard-footer.tsx';
 
@@ -34,13 +34,6 @@ const loadKeys: ReadonlySet<string> = new Set([
   'target_personal_api_key',
 ]);
 const nameKey = ' name';
-
-/** Returns the initial name of an import: for uploaded files, the name of the first one. */
-function initialName(plugin: Plugin, values: SettingValues): string {
-  const [first, ...others] = linesOf(String(values['paths'] ?? '')).map((line) => line.replace(/^upload:/, ''));
-  if (plugin.slug !== 'files' || first === undefined) return plugin.name;
-  return others.length === 0 ? first : `${first} and ${others.length} more`;
-}
 
 interface ConnectionStepProps {
   readonly projectId: number;
@@ -66,7 +59,7 @@ export function ConnectionStep(props: ConnectionStepProps) {
   const [waiting, setWaiting] = useState(0);
   const { [nameKey]: typedName, ...typed } = draft;
   const values: SettingValues = { ...stored, ...typed };
-  const name = typedName ?? initialName(plugin, values);
+  const name = typedName ?? automaticName(plugin, values['paths']);
   const connection = ofKeys(schema, (each) => !mappingKeys.has(each) && !loadKeys.has(each));
   const save = useMutation({
     mutationFn: async () => {

@@ -11,7 +11,7 @@ import { Loading } from '../../components/loading.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { isHeldByCheck, RunStateBadge } from '../../components/run-state-badge.tsx';
+import { isHeldByCheck, isUnfinished, RunStateBadge } from '../../components/run-state-badge.tsx';
 import { Section } from '../../components/section.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { TimeText } from '../../components/time-text.tsx';
@@ -206,9 +206,12 @@ function stampOf({ state, stage }: Run): string {
 function CheckTab({ ids, run }: { readonly ids: RunIds; readonly run: Run }) {
   const isDone = isChecked(run);
   const check = useQuery({ ...checkQuery(ids), enabled: isDone, retry: false });
-  if (check.data !== undefined) return <CheckFindings check={check.data} run={run} />;
+  if (isDone && check.data !== undefined) {
+    return <CheckFindings ids={ids} check={check.data} run={run} showsProblems={false} />;
+  }
   if (check.error !== null) return <ErrorState error={check.error} onRetry={() => void check.refetch()} />;
   if (isDone) return <Loading label="Loading check" />;
+  if (isUnfinished(run.state)) return <RunStages run={run} />;
   return <EmptyState title="Not checked yet">Results appear here when the check is done.</EmptyState>;
 }
 

@@ -21,6 +21,7 @@ import { apiPages, apiQuery, type NextPage, projectPath } from '../../api/querie
 import { request } from '../../api/request.ts';
 import { waitForSignIn } from '../../api/wait-for-sign-in.ts';
 import { isUnfinished } from '../../components/run-state-badge.tsx';
+import { choiceSetting, readChoice } from './choice-fields.ts';
 import { settingsBody, type SettingValues } from '../../components/schema-values.ts';
 
 export type Run = ImportRunRecord;
@@ -174,6 +175,14 @@ export function createImport(projectId: number, plugin: number, name: string): P
 export function changeSettings(projectId: number, configId: number, settings: SettingValues): Promise<SettingValues> {
   const path = `${configPath(projectId, configId)}/settings`;
   return request<SettingValues>(path, { method: 'PATCH', body: settingsBody(settings) });
+}
+
+/** Stores rules in an import and repeats the check of its run with them. */
+export async function applyRules(ids: RunIds, rules: Readonly<Record<string, string>>): Promise<Run> {
+  const { projectId, configId } = ids;
+  const settings = await request<SettingValues>(`${configPath(projectId, configId)}/settings`);
+  await changeSettings(projectId, configId, { choose: choiceSetting({ ...readChoice(settings['choose']), ...rules }) });
+  return controlRun(ids, 'resume', { rules, last: 'check' });
 }
 
 /** Returns a run; until it ends, the progress stream keeps it up to date. */

@@ -140,7 +140,8 @@ function Step({ step }: { readonly step: WizardStep }) {
       onBack: () => go('connection'),
       onDone: () => void navigate({ search: { step: 'check', source, config } }),
     };
-    return <PreviewStep {...common} choices={formatsOf(plugin)} stored={values} {...steps} />;
+    const name = stored.data?.name ?? '';
+    return <PreviewStep {...common} {...{ plugin, name }} choices={formatsOf(plugin)} stored={values} {...steps} />;
   }
   const onRun = (next: string | undefined): void =>
     void navigate({ search: (before) => ({ ...before, run: next, step: 'check' }), replace: true });

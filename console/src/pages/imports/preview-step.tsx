@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
 import { configsQuery } from '../../api/configs.ts';
 import { refresh } from '../../api/queries.ts';
+import { request } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { Loading } from '../../components/loading.tsx';
@@ -12,8 +13,9 @@ import { ChoiceEditor } from './choice-editor.tsx';
 import { choiceSetting, choiceWords, readChoice } from './choice-fields.ts';
 import { type FoundNames, foundNames } from './found-names.ts';
 import { FormatSection } from './format-section.tsx';
-import { changeSettings, configPath, readPreview } from './imports-query.ts';
+import { changeSettings, configPath, formatsQuery, type Plugin, readPreview } from './imports-query.ts';
 import { openMapping } from './mapping-rules.ts';
+import { automaticName } from './source-name.ts';
 import { PreviewRecords } from './preview-records.tsx';
 import { useDraft } from './use-draft.ts';
 import { WizardFooter } from './wizard-footer.tsx';
@@ -21,6 +23,9 @@ import { WizardFooter } from './wizard-footer.tsx';
 interface PreviewStepProps {
   readonly projectId: number;
   readonly configId: number;
+  readonly plugin: Plugin;
+  /** Name of the import. */
+  readonly name: string;
   /** Formats that the source supports; empty if it has a fixed one. */
   readonly choices: readonly string[];
   readonly stored: SettingValues;
@@ -78,8 +83,9 @@ export function PreviewStep(props: PreviewStepProps) {
 }
 
 /** Returns the stored settings with unsaved changes, and the preview for both. */
-function usePreviewState({ projectId, configId, choices, stored, onDone }: PreviewStepProps) {
+function usePreviewState({ projectId, configId, plugin, name, choices, stored, onDone }: PreviewStepProps) {
   const client = useQueryClient();
+  const formats = useQuery(formatsQuery(projectId));
   const [draft, setDraft, forget] = useDraft(`import mapping ${projectId} ${configId}`, []);
   const given: SettingValues = { ...mappingSettings(stored), ...draft };
   const isSelected = given['format'] !== undefined;
@@ -89,7 +95,14 @@ function usePreviewState({ projectId, configId, choices, stored, onDone }: Previ
   const hasFormat = choices.length === 0 || debounced['format'] !== undefined;
   const preview = usePreview(projectId, configId, debounced, hasFormat);
   const save = useMutation({
-    mutationFn: () => changeSettings(projectId, configId, settings),
+    mutationFn: async () => {
+      await changeSettings(projectId, configId, settings);
+      const format = formats.data?.results.find(({ slug }) => slug === settings['format'])?.name;
+      const better = automaticName(plugin, stored['paths'], format);
+      if (name === automaticName(plugin, stored['paths']) && name !== better) {
+        await request(configPath(projectId, configId), { method: 'PATCH', body: { name: better } });
+      }
+    },
     onSuccess: async () => {
       forget();
       await refresh(client, configPath(projectId, configId));

@@ -1,6 +1,5 @@
 import type { ImportVerdict } from '../../../../src/wire/contract/import-run-states.ts';
-import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
-import type { UnusualValue } from '../../../../src/wire/contract/unusual-values.ts';
+import type { CheckFinding, ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
 import { send } from '../../api/request.ts';
 import { apiQuery } from '../../api/queries.ts';
 import { runPath, type Run, type RunIds } from './imports-query.ts';
@@ -15,21 +14,9 @@ export interface CheckResult {
   readonly events: readonly EventSummary[];
   readonly errors: readonly ErrorGroup[];
   readonly duplicates: number;
-  readonly unmapped: {
-    readonly events: Readonly<Record<string, number>>;
-    readonly properties: Readonly<Record<string, number>>;
-  };
   readonly identity: { readonly distinct_ids: number };
-  readonly odd_values?: readonly UnusualFinding[];
-}
-
-export interface UnusualFinding {
-  readonly of: UnusualValue;
-  readonly rule: string;
-  readonly count: number;
   /** Absent in checks by old versions. */
-  readonly outcome?: string;
-  readonly detail: string;
+  readonly findings?: readonly CheckFinding[];
 }
 
 /** The part of a report that the console shows. */
@@ -74,10 +61,12 @@ export function eventsToLoad({ events }: Pick<CheckResult, 'events'>): number {
   return events.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Returns the warnings other than those about unusual values, which are listed separately. */
-export function otherWarnings({ warnings, odd_values: unusual = [] }: Pick<CheckResult, 'warnings' | 'odd_values'>) {
-  const listed = new Set(unusual.map(({ detail }) => detail));
-  return [...new Set(warnings)].filter((warning) => !listed.has(warning));
+/** Returns what to review; checks by old versions have only sentences. */
+export function findingsOf({
+  findings,
+  warnings,
+}: Pick<CheckResult, 'warnings' | 'findings'>): readonly CheckFinding[] {
+  return findings ?? [...new Set(warnings)].map((detail) => ({ code: 'note', count: null, samples: [], detail }));
 }
 
 /** Tells whether the run has a check result. */

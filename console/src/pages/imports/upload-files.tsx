@@ -69,8 +69,9 @@ function useUploads({ projectId, paths, onPaths }: Omit<UploadFilesProps, 'onWai
     update(file, { bytes: from, error: undefined });
     await uploadFile({ projectId, file, from, onProgress: (bytes) => update(file, { bytes }) });
     localStorage.removeItem(startedKey(projectId, file.name));
-    const line = `upload:${file.name}`;
-    if (!linesOf(latest.current.paths).includes(line)) latest.current.onPaths(withUpload(latest.current.paths, line));
+    // Uploads may complete faster than the component renders: the next one must build on these paths.
+    latest.current.paths = withUpload(latest.current.paths, `upload:${file.name}`);
+    latest.current.onPaths(latest.current.paths);
     setActive((all) => all.filter((each) => each.file !== file));
     await refresh(client, path);
   };

@@ -12,7 +12,7 @@ interface WizardFooterProps {
 
 export function WizardFooter({ onBack, onNext, next, disabled = false, busy = false, children }: WizardFooterProps) {
   return (
-    <div className="flex flex-wrap justify-end gap-2 pt-4">
+    <div className="sticky bottom-0 z-10 flex flex-wrap justify-end gap-2 border-t border-line bg-page py-3">
       {children}
       {onBack !== undefined && <Button onClick={onBack}>Back</Button>}
       <Button kind="primary" disabled={disabled} busy={busy} onClick={onNext}>

@@ -2,7 +2,8 @@ import type { JoinTable } from '../../choosing/join-table.ts';
 import type { RecordTimes } from '../../formats/format.ts';
 import { linkNotListed } from '../../choosing/name-list.ts';
 import type { StoredDay } from '../../run/import-day.ts';
-import type { EventSummary } from '../../../wire/contract/import-results.ts';
+import { identityRules } from '../../../wire/contract/import-choice.ts';
+import type { CheckFinding, EventSummary } from '../../../wire/contract/import-results.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import type {
   CheckResult,
@@ -17,7 +18,7 @@ import { findProblems, sameRecordsSentence, type CheckProblem, type LoadConditio
 import { isoOfMicros } from '../../../base/clock.ts';
 import { mostOf, type Sum } from './tally/findings.ts';
 import { integer } from '../../../base/integer-text.ts';
-import { unusualFindings } from './tally/unusual-findings.ts';
+import { possibleRules, unusualFindings } from './tally/unusual-findings.ts';
 import type { SharedDevices } from './tally/shared-devices.ts';
 import { addNoteCounts, createNoteSum, noteCountsOf, noteFindings } from './tally/note-tally.ts';
 
@@ -59,11 +60,13 @@ export function checkResult(checked: Checked): CheckResult {
   const same = checked.sameRecords;
   const problems = findProblems({ totals, same_records: same }, checked.options, checked.words);
   const { first, last } = timesOf(sum);
+  const warnings = warningsOf(checked, problems);
   return {
     verdict: problems.length === 0 ? 'passed' : 'failed',
     problems: problems.map(({ sentence }) => sentence),
     problem_codes: problems.map(({ code }) => code),
-    warnings: warningsOf(checked, problems),
+    warnings: warnings.map(({ warning, detail }) => warning ?? detail),
+    findings: warnings.map(({ warning: _, ...finding }) => finding),
     totals,
     first_time: first,
     last_time: last,
@@ -148,31 +151,67 @@ function summaries(
   });
 }
 
+/** A finding with the sentence of the warning where it differs, because it also explains how to choose another rule. */
+type Warning = CheckFinding & { readonly warning?: string };
+
 /** Omits what a problem already reports. */
-function warningsOf(checked: Checked, problems: readonly CheckProblem[]): string[] {
-  const { sum, repeated, changed, devices } = checked;
+function warningsOf(checked: Checked, problems: readonly CheckProblem[]): readonly Warning[] {
+  const { sum, repeated, changed, devices, leftOut, options } = checked;
   const { events, inFuture } = sum.counts;
   const [busiest] = mostOf(sum.busiest, 1);
-  const unmapped = [...sum.unmappedEvents.keys(), ...sum.unmappedProperties.keys()];
+  const names = [...sum.unmappedEvents, ...sum.unmappedProperties].toSorted((one, two) => two[1] - one[1]);
+  const unmapped = names.map(([name]) => name);
   const links = sum.choice.leftOut.get(linkNotListed) ?? 0;
   const standsOut = busiest !== undefined && events >= busyEventsMin && busiest[1] > events * busyShare;
-  const sentences: readonly (readonly [holds: boolean, sentence: () => string])[] = [
-    ...resultNotes(checked).map(({ detail }) => [true, () => detail] as const),
-    [repeated > 0, () => repeatedSentence(repeated)],
-    [changed > 0, () => changedSentence(changed)],
-    [checked.leftOut.length > 0, () => leftOutSentence(checked.leftOut)],
-    [inFuture > 0, () => `${integer(inFuture)} events are less than a day in the future; check the time zone.`],
-    ...unusualOf(checked).map(({ detail }) => [true, () => detail] as const),
-    [standsOut, () => busySentence(busiest, events)],
-    [devices.shared.length > 0, () => sharedSentence(devices, checked.options.choice?.identity)],
-    [unmapped.length > 0, () => unmappedSentence(unmapped)],
-    ...remaining(checked, problems).map((same) => [true, () => sameRecordsSentence(same)] as const),
-    ...checked.replaces.map((each) => [true, () => replaceSentence(each)] as const),
-    ...joinSentences(checked),
-    [links > 0, () => linksSentence(links)],
+  const found: readonly Found[] = [
+    ...resultNotes(checked).map(({ of, count, samples, detail }) => note(of, count, detail, samples)),
+    repeated > 0 && note('repeated_on_several_days', repeated, repeatedSentence(repeated)),
+    changed > 0 && note('changed_duplicates', changed, changedSentence(changed)),
+    leftOut.length > 0 && note('files_not_imported', leftOut.length, leftOutSentence(leftOut), filesOf(leftOut)),
+    inFuture > 0 &&
+      note(
+        'near_future',
+        inFuture,
+        `${integer(inFuture)} events are less than a day in the future; check the time zone.`,
+      ),
+    ...unusualWarnings(checked),
+    standsOut && note('busiest_id', busiest[1], busySentence(busiest, events), [busiest[0]]),
+    devices.shared.length > 0 && sharedWarning(devices, options.choice?.identity),
+    unmapped.length > 0 && note('untranslated_names', unmapped.length, unmappedSentence(unmapped), unmapped),
+    ...remaining(checked, problems).map((same) => note('same_records', same.records, sameRecordsSentence(same))),
+    ...checked.replaces.map((each) => note('replaced_run', each.plan.events, replaceSentence(each), [each.run])),
+    ...joinSentences(checked).map(([holds, sentence]) => holds && note('join', null, sentence())),
+    links > 0 && note('removed_links', links, linksSentence(links)),
   ];
   // A table may be joined twice.
-  return [...new Set(sentences.filter(([holds]) => holds).map(([, sentence]) => sentence()))];
+  return [...new Map(found.filter((each) => each !== false).map((each) => [each.detail, each])).values()];
+}
+
+type Found = Warning | false;
+
+const samplesMax = 5;
+
+function note(code: string, count: number | null, detail: string, samples: readonly string[] = []): CheckFinding {
+  return { code, count, detail, samples: samples.slice(0, samplesMax).map((each) => each.slice(0, 200)) };
+}
+
+function unusualWarnings(checked: Checked): readonly Warning[] {
+  return unusualOf(checked).map(({ of, rule, count, samples, outcome, detail }) => ({
+    ...note(of, count, outcome ?? detail, samples),
+    rule,
+    rules: possibleRules(of, checked.times),
+    warning: detail,
+  }));
+}
+
+function sharedWarning(devices: SharedDevices, policy: keyof typeof sharedOutcomes = 'first_user'): Warning {
+  const ids = devices.shared.map(({ id }) => id);
+  const found = note('identity', devices.shared.length, sharedSentence(devices, policy), ids);
+  return { ...found, rule: policy, rules: identityRules };
+}
+
+function filesOf(files: readonly LeftOutFile[]): readonly string[] {
+  return files.map(({ file }) => file);
 }
 
 /** Returns earlier runs that stay and that no problem mentions. */

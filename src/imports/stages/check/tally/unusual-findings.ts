@@ -77,9 +77,13 @@ function outcomeOf(of: UnusualValue, rule: string): string {
 }
 
 /** Lists the rules that are possible for the format's records. */
+export function possibleRules(of: UnusualValue, times: RecordTimes | undefined): readonly string[] {
+  return unusualValues[of].rules.filter((rule) => fits(rule, times));
+}
+
 function otherRules(of: UnusualValue, rule: string, { words, times }: UnusualFindingsOptions): string {
-  return unusualValues[of].rules
-    .filter((other) => other !== rule && fits(other, times))
+  return possibleRules(of, times)
+    .filter((other) => other !== rule)
     .map((other) => words.rule(of, other))
     .join(', ');
 }
