@@ -15,6 +15,7 @@ import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { plainText } from '../../components/plain-text.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
+import { runProgress } from '../../components/run-progress.ts';
 import { isUnfinished, RunStateBadge } from '../../components/run-state-badge.tsx';
 import { Section } from '../../components/section.tsx';
 import { StatTile } from '../../components/stat-tile.tsx';
@@ -137,7 +138,7 @@ function RecentImports() {
 
 function RunRow({ projectId, run }: { readonly projectId: number; readonly run: ListedRun }) {
   const params = { projectId: String(projectId), configId: String(run.plugin_config), runId: run.id };
-  const active = run.stages.find(({ stage }) => stage === run.stage);
+  const progress = runProgress(run);
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3 text-sm">
       <Link
@@ -149,10 +150,10 @@ function RunRow({ projectId, run }: { readonly projectId: number; readonly run: 
         <UserText text={run.config_name ?? run.source} charsMax={80} short />
       </Link>
       <RunStateBadge run={run} />
-      {isUnfinished(run.state) && active !== undefined ? (
+      {isUnfinished(run.state) && progress !== undefined ? (
         <div className="min-w-48 flex-1">
-          <ProgressBar label={`Stage ${run.stage}`} share={active.share} />
-          <p className="pt-1 text-xs text-soft tabular-nums">{factsOf(active).join(' · ')}</p>
+          <ProgressBar label="Whole run" share={progress.share} />
+          <p className="pt-1 text-xs text-soft tabular-nums">{factsOf(progress).join(' · ')}</p>
         </div>
       ) : (
         <p className="min-w-48 flex-1 text-soft">
@@ -164,11 +165,11 @@ function RunRow({ projectId, run }: { readonly projectId: number; readonly run: 
   );
 }
 
-function factsOf({ stage, done, unit, rate, eta_seconds: eta }: ListedRun['stages'][number]): string[] {
+function factsOf({ name, step, steps, rate, leftMs }: NonNullable<ReturnType<typeof runProgress>>): string[] {
   return [
-    `${stage}: ${done.toLocaleString('en')} ${unit}`,
+    `${name}, step ${step} of ${steps}`,
     rate > 0 ? formatRate(rate) : '',
-    eta === null ? '' : `${formatDuration(eta * 1000)} left`,
+    leftMs === undefined ? '' : `${formatDuration(leftMs)} left`,
   ].filter((text) => text !== '');
 }
 

@@ -5,16 +5,17 @@ import { Section } from '../../components/section.tsx';
 import type { Run, RunState, Stage } from './imports-query.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { Sparkline } from '../../components/sparkline.tsx';
+import { durationMs, runProgress, stageNames } from '../../components/run-progress.ts';
 import { isUnfinished } from '../../components/run-state-badge.tsx';
 
-const stageTexts: Readonly<Record<Stage['stage'], { readonly name: string; readonly description: string }>> = {
-  export: { name: 'Export', description: 'Reads records from the source' },
-  check: { name: 'Check', description: 'Converts and checks every record' },
-  replace: { name: 'Replace', description: 'Undoes earlier runs' },
-  load: { name: 'Load', description: 'Loads events into the target' },
-  verify: { name: 'Verify', description: 'Compares stored events with loaded ones' },
-  report: { name: 'Report', description: 'Writes the totals' },
-  undo: { name: 'Undo', description: 'Removes the events of the run' },
+const descriptions: Readonly<Record<Stage['stage'], string>> = {
+  export: 'Copies the records of the source',
+  check: 'Converts and checks every record',
+  replace: 'Removes the events of earlier runs',
+  load: 'Stores the events in the target',
+  verify: 'Compares stored events with the source',
+  report: 'Sums up the result',
+  undo: 'Removes the events of the run',
 };
 
 const partUnits: Readonly<Record<Exclude<Stage['stage'], 'report'>, string>> = {
@@ -31,16 +32,47 @@ export function RunStages({ run }: { readonly run: Run }) {
   const rates = useRates(run);
   return (
     <Section
-      title="Stages"
+      title={<RunTitle run={run} />}
       actions={rates.length > 1 && <Sparkline values={rates} label="Speed while this page is open" />}
       flush
     >
+      <OverallProgress run={run} />
       <ol>
         {run.stages.map((stage) => (
           <StageRow key={stage.stage} stage={stage} runState={run.state} />
         ))}
       </ol>
     </Section>
+  );
+}
+
+/** The active step of the run, or how long a finished one took. */
+function RunTitle({ run }: { readonly run: Run }) {
+  const progress = runProgress(run);
+  if (isUnfinished(run.state) && progress !== undefined)
+    return `Step ${progress.step} of ${progress.steps}: ${progress.name}`;
+  const ms = durationMs(run);
+  return ms === undefined ? 'Steps' : `Steps, ${formatDuration(ms)} in total`;
+}
+
+/** One bar for the whole run with its estimated end. */
+function OverallProgress({ run }: { readonly run: Run }) {
+  const progress = runProgress(run);
+  if (!isUnfinished(run.state) || progress === undefined) return null;
+  const { share, leftMs } = progress;
+  const words = [
+    `${Math.floor(share * 100)} % of the whole run`,
+    run.state === 'paused'
+      ? 'paused'
+      : leftMs === undefined
+        ? 'estimating the time left'
+        : `about ${formatDuration(leftMs)} left`,
+  ];
+  return (
+    <div className="border-b border-line bg-sunken px-4 py-3">
+      <ProgressBar label="Whole run" share={share} />
+      <p className="pt-1.5 text-sm font-medium tabular-nums">{words.join(' · ')}</p>
+    </div>
   );
 }
 
@@ -64,16 +96,19 @@ function StageRow({ stage, runState }: { readonly stage: Stage; readonly runStat
     <li className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-4 py-3 last:border-b-0">
       <div className="w-full sm:w-64">
         <p className="flex items-center gap-2 font-medium">
-          {stageTexts[stage.stage].name}
+          {stageNames[stage.stage]}
           {stage.state === 'done' && <Badge tone="ok">done</Badge>}
           {isActive && (
             <Badge tone="info">{isRunning ? 'running' : runState === 'paused' ? 'paused' : 'stopped'}</Badge>
           )}
         </p>
-        <p className="text-xs text-soft">{stageTexts[stage.stage].description}</p>
+        <p className="text-xs text-soft">{descriptions[stage.stage]}</p>
       </div>
       <div className="min-w-40 flex-1">
-        <ProgressBar label={`Stage ${stage.stage}`} share={stage.state === 'pending' ? 0 : stageShare(stage)} />
+        <ProgressBar
+          label={`Step ${stageNames[stage.stage]}`}
+          share={stage.state === 'pending' ? 0 : stageShare(stage)}
+        />
         <p className="pt-1 text-xs text-soft tabular-nums">{factsOf(stage, isActive && isRunning).join(' · ')}</p>
       </div>
     </li>
@@ -85,7 +120,7 @@ function stageShare({ state, share }: Stage): number | null {
 }
 
 function factsOf(stage: Stage, isRunning: boolean): string[] {
-  if (stage.state === 'pending') return ['pending'];
+  if (stage.state === 'pending') return ['not started'];
   const of = (total: number | null): string => (total === null ? '' : ` of ${total.toLocaleString('en')}`);
   const ms = stage.started_at === null || stage.finished_at === null ? undefined : spanMs(stage);
   return [

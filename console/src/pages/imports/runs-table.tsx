@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, type ReactNode } from 'react';
 import { DataTable, type Column } from '../../components/data-table.tsx';
@@ -6,9 +7,10 @@ import { TimeText } from '../../components/time-text.tsx';
 import type { PageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { formatDuration, formatRate } from '../../components/format-number.ts';
-import type { ListedRun, Run, Stage } from './imports-query.ts';
+import { type ListedRun, type Run, sourcesQuery } from './imports-query.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
-import { RunStateBadge } from '../../components/run-state-badge.tsx';
+import { durationMs, runProgress } from '../../components/run-progress.ts';
+import { isUnfinished, RunStateBadge } from '../../components/run-state-badge.tsx';
 
 const to = '/projects/$projectId/imports/$configId/runs/$runId';
 
@@ -20,7 +22,11 @@ interface RunsTableProps extends PageRows<ListedRun> {
 /** Runs with their progress, newest first. */
 export function RunsTable({ projectId, ...props }: RunsTableProps) {
   const navigate = useNavigate();
-  const columns = useMemo(() => columnsOf(projectId), [projectId]);
+  const sources = useQuery(sourcesQuery(projectId)).data?.results;
+  const columns = useMemo(
+    () => columnsOf(projectId, new Map(sources?.map(({ slug, name }) => [slug, name]))),
+    [projectId, sources],
+  );
   return (
     <DataTable
       {...props}
@@ -36,7 +42,7 @@ function paramsOf(projectId: number, run: Pick<Run, 'id' | 'plugin_config'>) {
   return { projectId: String(projectId), configId: String(run.plugin_config), runId: run.id };
 }
 
-function columnsOf(projectId: number): readonly Column<ListedRun>[] {
+function columnsOf(projectId: number, sources: ReadonlyMap<string, string>): readonly Column<ListedRun>[] {
   return [
     {
       id: 'name',
@@ -47,7 +53,7 @@ function columnsOf(projectId: number): readonly Column<ListedRun>[] {
             <UserText text={row.config_name ?? row.source} charsMax={80} short />
           </Link>
           <p className="text-xs text-soft">
-            {row.source}
+            {sources.get(row.source) ?? row.source}
             {row.options.limit !== null && ` · trial of ${row.options.limit.toLocaleString('en')} records`}
             {row.options.target.kind === 'http' && ' · to another service'}
           </p>
@@ -83,29 +89,23 @@ function columnsOf(projectId: number): readonly Column<ListedRun>[] {
   ];
 }
 
-/** Stage and progress of a run with rate and time left; only the duration if it has ended. */
+/** The active step and the progress of the whole run; only the duration if it has ended. */
 function RunProgress({ run }: { readonly run: Run }) {
-  const active = run.stages.find(({ stage }) => stage === run.stage);
-  const isEnded = run.state === 'completed' || run.state === 'undone' || run.state === 'cancelled';
-  if (isEnded || active === undefined) return <span className="text-soft">{durationOf(run)}</span>;
+  const progress = runProgress(run);
+  if (!isUnfinished(run.state) || progress === undefined) {
+    const ms = durationMs(run);
+    return <span className="text-soft">{ms === undefined ? '–' : `took ${formatDuration(ms)}`}</span>;
+  }
+  const { name, step, steps, share, rate, leftMs } = progress;
+  const facts = [rate > 0 && formatRate(rate), leftMs !== undefined && `${formatDuration(leftMs)} left`];
   return (
-    <div className="flex flex-col gap-1">
-      <span className="text-xs text-soft">
-        {run.stage}, stage {run.stages.indexOf(active) + 1} of {run.stages.length}
+    <div className="flex flex-col gap-1 text-xs text-soft tabular-nums">
+      <span>
+        {name}, step {step} of {steps}
         {run.waiting !== null && ', waiting'}
       </span>
-      <ProgressBar label={`Stage ${run.stage}`} share={active.share} />
-      {run.state === 'running' && <span className="text-xs text-soft tabular-nums">{speedOf(active)}</span>}
+      <ProgressBar label="Whole run" share={share} />
+      {run.state === 'running' && <span>{facts.filter(Boolean).join(' · ')}</span>}
     </div>
   );
-}
-
-function speedOf({ rate, eta_seconds: eta }: Stage): string {
-  const parts = [rate > 0 && formatRate(rate), eta !== null && `${formatDuration(eta * 1000)} left`];
-  return parts.filter(Boolean).join(' · ');
-}
-
-function durationOf({ started_at: start, finished_at: end, stage }: Run): string {
-  if (start === null || end === null) return stage;
-  return `took ${formatDuration(Date.parse(end) - Date.parse(start))}`;
 }
