@@ -31,7 +31,7 @@ export function FindingsTable({ ids, check, run }: FindingsTableProps) {
   const columns = useMemo(
     () =>
       columnsOf(changed, canChange, (code, rule, isStored) =>
-        setChanged(({ [code]: _, ...others }) => (isStored ? others : { ...others, [code]: rule })),
+        setChanged((before) => withRule(before, code, isStored ? undefined : rule)),
       ),
     [changed, canChange],
   );
@@ -69,6 +69,11 @@ export function FindingsTable({ ids, check, run }: FindingsTableProps) {
       />
     </Section>
   );
+}
+
+function withRule(rules: Rules, code: string, rule: string | undefined): Rules {
+  const others = Object.entries(rules).filter(([key]) => key !== code);
+  return Object.fromEntries(rule === undefined ? others : [...others, [code, rule]]);
 }
 
 /** Whether the run has its records and has loaded none of them. */

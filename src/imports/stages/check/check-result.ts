@@ -65,8 +65,8 @@ export function checkResult(checked: Checked): CheckResult {
     verdict: problems.length === 0 ? 'passed' : 'failed',
     problems: problems.map(({ sentence }) => sentence),
     problem_codes: problems.map(({ code }) => code),
-    warnings: warnings.map(({ warning, detail }) => warning ?? detail),
-    findings: warnings.map(({ warning: _, ...finding }) => finding),
+    warnings: warnings.map(({ sentence }) => sentence),
+    findings: warnings.map(({ finding }) => finding),
     totals,
     first_time: first,
     last_time: last,
@@ -151,8 +151,11 @@ function summaries(
   });
 }
 
-/** A finding with the sentence of the warning where it differs, because it also explains how to choose another rule. */
-type Warning = CheckFinding & { readonly warning?: string };
+/** A finding, and the sentence of the warning, which may also explain how to choose another rule. */
+interface Warning {
+  readonly finding: CheckFinding;
+  readonly sentence: string;
+}
 
 /** Omits what a problem already reports. */
 function warningsOf(checked: Checked, problems: readonly CheckProblem[]): readonly Warning[] {
@@ -184,30 +187,35 @@ function warningsOf(checked: Checked, problems: readonly CheckProblem[]): readon
     links > 0 && note('removed_links', links, linksSentence(links)),
   ];
   // A table may be joined twice.
-  return [...new Map(found.filter((each) => each !== false).map((each) => [each.detail, each])).values()];
+  return [...new Map(found.filter((each) => each !== false).map((each) => [each.sentence, each])).values()];
 }
 
 type Found = Warning | false;
 
 const samplesMax = 5;
 
-function note(code: string, count: number | null, detail: string, samples: readonly string[] = []): CheckFinding {
-  return { code, count, detail, samples: samples.slice(0, samplesMax).map((each) => each.slice(0, 200)) };
+function note(
+  code: string,
+  count: number | null,
+  detail: string,
+  samples: readonly string[] = [],
+  rules: Pick<CheckFinding, 'rule' | 'rules'> = {},
+): Warning {
+  const shown = samples.slice(0, samplesMax).map((each) => each.slice(0, 200));
+  return { finding: { code, count, samples: shown, detail, ...rules }, sentence: detail };
 }
 
 function unusualWarnings(checked: Checked): readonly Warning[] {
-  return unusualOf(checked).map(({ of, rule, count, samples, outcome, detail }) => ({
-    ...note(of, count, outcome ?? detail, samples),
-    rule,
-    rules: possibleRules(of, checked.times),
-    warning: detail,
-  }));
+  return unusualOf(checked).map(({ of, rule, count, samples, outcome, detail }) => {
+    const { finding } = note(of, count, outcome ?? detail, samples, { rule, rules: possibleRules(of, checked.times) });
+    return { finding, sentence: detail };
+  });
 }
 
 function sharedWarning(devices: SharedDevices, policy: keyof typeof sharedOutcomes = 'first_user'): Warning {
   const ids = devices.shared.map(({ id }) => id);
-  const found = note('identity', devices.shared.length, sharedSentence(devices, policy), ids);
-  return { ...found, rule: policy, rules: identityRules };
+  const rules = { rule: policy, rules: identityRules };
+  return note('identity', devices.shared.length, sharedSentence(devices, policy), ids, rules);
 }
 
 function filesOf(files: readonly LeftOutFile[]): readonly string[] {
