@@ -19,6 +19,7 @@ import { pendoRecords } from '../../../formats/pendo/records.fixture.ts';
 import { posthog } from '../../../formats/posthog/posthog.ts';
 import { posthogRecords } from '../../../formats/posthog/records.fixture.ts';
 import { segmentRecords } from '../../../formats/segment/records.fixture.ts';
+import { formats } from '../../../formats/registry.ts';
 import { segment } from '../../../formats/segment/segment.ts';
 
 interface Covered {
@@ -197,6 +198,14 @@ async function findDifference({ format, records }: Covered, given: CheckOptions)
   });
   return (await fc.check(property, { numRuns: 20 })).counterexample;
 }
+
+it('every format whose map declares usual records is covered', () => {
+  const slugs = covered.map(({ format: { slug } }) => slug);
+  const withUsual = formats.filter(({ createReader, example, names }) => {
+    return createReader(example.options, names).map?.usual !== undefined;
+  });
+  expect(slugs).toEqual(expect.arrayContaining(withUsual.map(({ slug }) => slug)));
+});
 
 it('an event with too many keys for ingest is refused by both executors', async () => {
   const uuid = '018f3a2b-4c5d-7e6f-8a9b-0c1d2e3f4a5b';
