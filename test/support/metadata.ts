@@ -52,8 +52,14 @@ async function copyMigrated(file: string): Promise<void> {
   await rename(`${file}.template`, template);
 }
 
+let hashed: Promise<string> | undefined;
+
 /** Of everything that decides what a migrated store looks like. */
-export async function schemaHash(): Promise<string> {
+export function schemaHash(): Promise<string> {
+  return (hashed ??= hashSchema());
+}
+
+async function hashSchema(): Promise<string> {
   const tables = join(metadataDir, 'tables');
   const others = ['migrate.ts', 'database.ts'].map((name) => join(metadataDir, name));
   const files = [...others, ...(await readdir(tables)).map((name) => join(tables, name))];
