@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../../server/telemetry/log.ts';
+import { compileCacheDir } from '../../../base/compile-cache.ts';
 import { FrameReader, writeFrame, type Frame } from '../../../base/frames.ts';
 import type { ChildOptions, FromChild, ToChild } from '../wire/messages.ts';
 import { monotonicMs, readDeadline } from '../wire/deadline.ts';
@@ -48,9 +49,11 @@ const pageBytes = 4096;
 /** Starts a process for plugins. Throws if that fails. */
 export function startPluginProcess(deps: PluginProcessDeps): PluginProcess {
   const deadlineFile = openDeadlineFile();
+  const flags = ['--no-node-snapshot', `--max-old-space-size=${ownHeapMegabytes}`];
+  const compiled = compileCacheDir();
   let child: ChildProcess;
   try {
-    child = spawn(process.execPath, ['--no-node-snapshot', `--max-old-space-size=${ownHeapMegabytes}`, entry], {
+    child = spawn(process.execPath, [...flags, entry, ...(compiled === undefined ? [] : [compiled])], {
       // Nothing of our environment, which contains secrets.
       env: { TZ: 'UTC' },
       // A separate process group: Ctrl-C in a terminal is meant for the service.

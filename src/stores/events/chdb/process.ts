@@ -3,6 +3,7 @@
  * abort or hang. Only supervisor.ts starts and stops it (SIGKILL, which is safe).
  */
 import { rmSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { dirname } from 'node:path';
 import type { FromProcess, ProcessOptions, StartFailure } from './messages.ts';
 import { openEngine, type OpenEngine } from './open-engine.ts';
@@ -43,4 +44,5 @@ async function main(options: ProcessOptions): Promise<void> {
   serveEngine(engine).listen(options.socketPath, () => send({ kind: 'ready' }));
 }
 
+flushCompileCache();
 await main(JSON.parse(process.argv[2] ?? '{}') as ProcessOptions);

@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { backoffMs } from '../../../base/retry.ts';
 import { assert } from '../../../base/assert.ts';
+import { compileCacheDir } from '../../../base/compile-cache.ts';
 import type { Log } from '../../../server/telemetry/log.ts';
 import { StoreStartError } from '../eventstore.ts';
 import type { FromProcess, ProcessOptions, StartFailure, ToProcess } from './messages.ts';
@@ -193,7 +194,7 @@ class Supervisor implements ChdbSupervisor {
     const child = fork(entry, [JSON.stringify(this.#process)], {
       cwd: dirname(this.socketPath),
       // Nothing of our environment, which contains secrets. The engine runs its calls on libuv's threads.
-      env: { UV_THREADPOOL_SIZE: '8', TZ: 'UTC' },
+      env: { UV_THREADPOOL_SIZE: '8', TZ: 'UTC', NODE_COMPILE_CACHE: compileCacheDir() },
       execArgv: [],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });

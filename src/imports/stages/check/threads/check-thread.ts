@@ -1,4 +1,5 @@
 /** A thread that checks segments of one run, each alone, on request. */
+import { flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { asBuffer, isMovable } from '../../../../base/free-memory.ts';
 import { answerOver, callOver } from '../../../../base/calls.ts';
@@ -7,6 +8,7 @@ import type { CheckThreadData, LinesRead } from './check-thread-host.ts';
 import { createCheckTools } from '../check-tools.ts';
 import { transformOver } from '../segment/transform-over.ts';
 
+flushCompileCache();
 const parent = parentPort;
 if (parent === null) throw new Error('expected to run as a thread of the check');
 // check-thread-host.ts provides it.
