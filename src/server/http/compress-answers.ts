@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
+import type { DirectAnswer } from './direct.ts';
 import { chooseEncoding } from './send-file.ts';
 
 const compress = promisify(gzip);
@@ -12,14 +13,30 @@ const level = 1;
 /** Compresses long JSON answers for clients that accept it: a list of 250 configs is 470 kB of text. */
 export function compressAnswers(app: FastifyInstance): void {
   app.addHook<unknown>('onSend', async (request, reply, payload) => {
-    if (typeof payload !== 'string' || payload.length < lengthMin || reply.hasHeader('content-encoding'))
-      return payload;
-    if (!String(reply.getHeader('content-type')).startsWith('application/json')) return payload;
-    const others = reply.getHeader('vary');
-    reply.header('vary', others === undefined ? 'accept-encoding' : `${String(others)}, accept-encoding`);
-    if (chooseEncoding(['gzip'], request.headers['accept-encoding']) === undefined) return payload;
-    const bytes = await compress(payload, { level });
-    reply.header('content-encoding', 'gzip').removeHeader('content-length');
-    return bytes;
+    if (typeof payload !== 'string') return payload;
+    const given = { status: reply.statusCode, headers: headersOf(reply.getHeaders()), body: payload };
+    const { headers, body } = await compressAnswer(given, request.headers['accept-encoding']);
+    if (body !== payload) reply.removeHeader('content-length');
+    reply.headers(headers);
+    return body;
   });
+}
+
+/** Returns the answer compressed if it is long JSON and the client accepts that. */
+export async function compressAnswer(
+  answer: DirectAnswer,
+  acceptEncoding: string | readonly string[] | undefined,
+): Promise<DirectAnswer> {
+  const { headers, body } = answer;
+  const isJson = headers['content-type']?.startsWith('application/json') === true;
+  if (typeof body !== 'string' || body.length < lengthMin || !isJson || 'content-encoding' in headers) return answer;
+  const vary = [headers['vary'], 'accept-encoding'].filter((each) => each !== undefined).join(', ');
+  if (chooseEncoding(['gzip'], acceptEncoding) === undefined) return { ...answer, headers: { ...headers, vary } };
+  const packed = { ...headers, vary, 'content-encoding': 'gzip' };
+  return { ...answer, headers: packed, body: await compress(body, { level }) };
+}
+
+function headersOf(given: Readonly<Record<string, unknown>>): Record<string, string> {
+  const wanted = ['content-type', 'content-encoding', 'vary'];
+  return Object.fromEntries(wanted.flatMap((name) => (given[name] === undefined ? [] : [[name, String(given[name])]])));
 }

@@ -3,6 +3,7 @@ import { parse } from 'node:querystring';
 import { Readable } from 'node:stream';
 import { hasBody } from './access.ts';
 import { apiHeaders, readyToSend, type AnsweredRoute } from './answer-route.ts';
+import { compressAnswer } from './compress-answers.ts';
 import type { DirectAnswer, DirectDeps, DirectRequest, DirectRoute } from './direct.ts';
 import { pathsOf } from './serve-routes.ts';
 import type { RouteRequest } from './route-request.ts';
@@ -64,7 +65,7 @@ function readOf(
     const access = await answered.checkAccess(request, also);
     const { status, headers: own, body } = readyToSend(await answered.answer(request, access, {}));
     if (body instanceof Readable) throw new Error(`expected ${route} to answer with text or bytes, got a stream`);
-    return { status, headers: own, body };
+    return compressAnswer({ status, headers: own, body }, headers['accept-encoding']);
   };
   return { route, handle };
 }

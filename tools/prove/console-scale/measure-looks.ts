@@ -61,7 +61,7 @@ function targetsOf(service: Service, pages: readonly PageLook[]): readonly Targe
   const base = `${service.url}/console/`;
   const outside: readonly Target[] = [
     { look: baseline, url: `${service.url}/livez` },
-    { look: { path: 'sign-in', shown: 'form input' }, url: `${service.url}/login`, isSignedOut: true },
+    { look: { path: 'sign-in', shown: 'form input' }, url: `${service.url}/`, isSignedOut: true },
     { look: { path: 'the first project, from /console/', shown: '#main figure canvas' }, url: base },
     { look: { path: 'an unknown page', shown: 'h1' }, url: `${base}projects/1/nowhere` },
   ];
