@@ -24,6 +24,8 @@ export default defineConfig({
     // A test checks the sizes.
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1_000,
+    // A small file costs as much in headers as in content: what six pages use is in one file.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 6 }] } } },
   },
   server: {
     // The host of the service, so that its session cookie works here too.
