@@ -9,17 +9,19 @@ async function ask(path: string, acceptEncoding?: string) {
   const app = fastify();
   compressAnswers(app);
   app.get('/long', async () => long);
+  app.get('/bytes', async (_request, reply) => reply.type('application/json').send(Buffer.from(JSON.stringify(long))));
+  app.get('/tagged', async (_request, reply) => reply.header('etag', '"1"').send(long));
   app.get('/short', async () => ({ ok: true }));
   app.get('/page', async (_request, reply) => reply.type('text/html').send('x'.repeat(20_000)));
   return app.inject({ url: path, headers: acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding } });
 }
 
-it('a long JSON answer is compressed for clients that accept it, with the same content', async () => {
-  const plain = await ask('/long');
+it.each(['/long', '/bytes'])('the long JSON answer of %s is compressed for clients that accept it', async (path) => {
+  const plain = await ask(path);
   expect(plain.json()).toEqual(long);
   expect(plain.headers).toMatchObject({ vary: 'accept-encoding' });
   expect(plain.headers).not.toHaveProperty('content-encoding');
-  const packed = await ask('/long', 'gzip, deflate, br');
+  const packed = await ask(path, 'gzip, deflate, br');
   expect(packed.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
   expect(Number(packed.headers['content-length'])).toBe(packed.rawPayload.length);
   expect(packed.rawPayload.length).toBeLessThan(plain.rawPayload.length / 5);
@@ -29,6 +31,7 @@ it('a long JSON answer is compressed for clients that accept it, with the same c
 it.each([
   ['/short', 'gzip'],
   ['/page', 'gzip'],
+  ['/tagged', 'gzip'],
   ['/long', 'br, gzip;q=0'],
 ])('%s with accept-encoding %s is sent as it is', async (path, acceptEncoding) => {
   expect((await ask(path, acceptEncoding)).headers).not.toHaveProperty('content-encoding');

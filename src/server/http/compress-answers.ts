@@ -13,7 +13,7 @@ const level = 1;
 /** Compresses long JSON answers for clients that accept it: a list of 250 configs is 470 kB of text. */
 export function compressAnswers(app: FastifyInstance): void {
   app.addHook<unknown>('onSend', async (request, reply, payload) => {
-    if (typeof payload !== 'string') return payload;
+    if (!isWhole(payload)) return payload;
     const given = { status: reply.statusCode, headers: headersOf(reply.getHeaders()), body: payload };
     const { headers, body } = await compressAnswer(given, request.headers['accept-encoding']);
     if (body !== payload) reply.removeHeader('content-length');
@@ -29,14 +29,20 @@ export async function compressAnswer(
 ): Promise<DirectAnswer> {
   const { headers, body } = answer;
   const isJson = headers['content-type']?.startsWith('application/json') === true;
-  if (typeof body !== 'string' || body.length < lengthMin || !isJson || 'content-encoding' in headers) return answer;
+  if (!isWhole(body) || body.length < lengthMin || !isJson) return answer;
+  // A tag names the bytes that it was computed from.
+  if ('content-encoding' in headers || 'etag' in headers) return answer;
   const vary = [headers['vary'], 'accept-encoding'].filter((each) => each !== undefined).join(', ');
   if (chooseEncoding(['gzip'], acceptEncoding) === undefined) return { ...answer, headers: { ...headers, vary } };
   const packed = { ...headers, vary, 'content-encoding': 'gzip' };
   return { ...answer, headers: packed, body: await compress(body, { level }) };
 }
 
+function isWhole(body: unknown): body is string | Uint8Array {
+  return typeof body === 'string' || body instanceof Uint8Array;
+}
+
 function headersOf(given: Readonly<Record<string, unknown>>): Record<string, string> {
-  const wanted = ['content-type', 'content-encoding', 'vary'];
+  const wanted = ['content-type', 'content-encoding', 'etag', 'vary'];
   return Object.fromEntries(wanted.flatMap((name) => (given[name] === undefined ? [] : [[name, String(given[name])]])));
 }
