@@ -7,7 +7,7 @@ import {
 } from '../../src/wire/batch/limits.ts';
 import { compressionNames, wrappedBytesMax, lz64BytesMax, lz64CharsMax } from '../../src/wire/capture/decode.ts';
 import { otherEncodings } from '../../src/wire/capture/inflate-encoding.ts';
-import { unknownBodyBytesMax } from '../../src/wire/capture/known-key.ts';
+import { unknownBodyBytesMax } from '../../src/wire/capture/project-key.ts';
 import { definitionsPaths, flagsPaths, noFeatures } from '../../src/wire/capture/routes.ts';
 import { settingDefinitions, type SettingDefinition, type SettingName } from '../../src/server/config/settings.ts';
 import { capturePaths, captureV1Errors, captureV1Path, listedRejectionsMax } from '../../src/wire/contract/capture.ts';

@@ -21,10 +21,9 @@ import { takeRequest, scanBody, type CaptureDeps } from './take-request.ts';
 import { takeV1, type CaptureV1Deps } from './take-v1.ts';
 import { toV1Error } from './v1-error.ts';
 import { readV1Headers } from './v1-headers.ts';
-import { requireKnownKey } from './known-key.ts';
 import { remoteConfig } from './remote-config.ts';
 import { get, slashed } from './routes-get.ts';
-import { tokenOf } from './tokens.ts';
+import { requireKnownKey, tokenOf } from './project-key.ts';
 
 export interface CaptureRouteDeps extends Omit<CaptureDeps, 'gunzip'> {
   readonly log: Log;

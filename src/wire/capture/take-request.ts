@@ -9,8 +9,7 @@ import type { AcceptedBatch, Ingest } from '../batch/ingest.ts';
 import type { Agreements } from './agreements.ts';
 import { decodeBody, type BodyHints, type DecodedBody } from './decode.ts';
 import type { Gunzip } from './gunzip.ts';
-import { requireKnownKey } from './known-key.ts';
-import type { ProjectKeys } from './project-key.ts';
+import { requireKnownKey, tokenOf, type ProjectKeys } from './project-key.ts';
 import { answerFor, countRejected, noRejections, reject, requestRefused, type Rejections } from './refusals.ts';
 import { asIdentify, isNameless, withoutEvents } from '../batch/rewrite.ts';
 import { BodySyntaxError } from '../batch/json-syntax.ts';
@@ -19,7 +18,6 @@ import { scanBatch } from '../batch/scan.ts';
 import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import { fieldFrom, fieldTo } from '../batch/spans.ts';
 import { parseTimestamp } from '../batch/timestamps.ts';
-import { tokenOf } from './tokens.ts';
 import { validateEvent } from '../batch/validate.ts';
 
 export interface CaptureDeps {
