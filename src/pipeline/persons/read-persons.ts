@@ -48,13 +48,22 @@ export async function personByUuid(db: Queries, projectId: number, uuid: string)
   return (await personsByUuids(db, projectId, [uuid])).get(uuid);
 }
 
-/** Newest first. */
-export async function listPersons(
-  db: Queries,
-  projectId: number,
-  page: { readonly limit: number; readonly offset: number },
-): Promise<PersonRecord[]> {
-  const rows = await newestFirst(db, projectId).limit(page.limit).offset(page.offset).execute();
+interface PersonPage {
+  readonly limit: number;
+  readonly offset: number;
+  /** Default: both identified and anonymous persons. */
+  readonly isIdentified?: boolean | undefined;
+  readonly oldestFirst?: boolean;
+}
+
+/** Newest first by default. */
+export async function listPersons(db: Queries, projectId: number, page: PersonPage): Promise<PersonRecord[]> {
+  const { limit, offset, isIdentified, oldestFirst = false } = page;
+  let query = oldestFirst
+    ? personsOf(db, projectId).orderBy('created_at_micros').orderBy('uuid')
+    : newestFirst(db, projectId);
+  if (isIdentified !== undefined) query = query.where('is_identified', '=', isIdentified ? 1 : 0);
+  const rows = await query.limit(limit).offset(offset).execute();
   return await withDistinctIds(db, projectId, rows);
 }
 

@@ -106,6 +106,19 @@ describe('who may read', () => {
 });
 
 describe('persons', () => {
+  it('lists identified or anonymous ones with their number, also oldest first', async () => {
+    const listed = async (query: string): Promise<unknown[]> => {
+      const { body } = await get(`persons/?${query}`);
+      return [body.count, ...body.results.map(({ uuid }: { uuid: string }) => uuid)];
+    };
+    expect(await listed('is_identified=true')).toEqual([1, 'a1']);
+    expect(await listed('is_identified=false')).toEqual([2, 'a3', 'a2']);
+    expect(await listed('is_identified=false&order=created_at')).toEqual([2, 'a2', 'a3']);
+    expect(await listed('order=created_at&limit=1')).toEqual([3, 'a1']);
+    expect(await listed('search=a&is_identified=true')).toEqual([1, 'a1']);
+    expect((await get('persons/?order=name')).status).toBe(400);
+  });
+
   it('lists those of the project, newest first, by page', async () => {
     const { body } = await get('persons/?limit=2');
     expect([body.count, body.results.map((each: { id: string }) => each.id)]).toEqual([3, ['a3', 'a2']]);

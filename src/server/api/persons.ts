@@ -62,22 +62,29 @@ export function personRoutes(deps: { readonly db: Metadata; readonly clock: Cloc
 async function personsAsked(
   { db, counts }: { readonly db: Metadata; readonly counts: PersonCounts },
   project: number,
-  { distinct_id: distinctId, email, search }: Static<typeof personQuerySchema>,
+  { distinct_id: distinctId, email, search, is_identified: isIdentified, order }: Static<typeof personQuerySchema>,
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly count: number; readonly persons: readonly PersonRecord[] }> {
   if (search !== undefined) {
-    const fits = ({ distinct_ids: ids, properties }: PersonRecord): boolean =>
-      (distinctId === undefined || ids.includes(distinctId)) && (email === undefined || properties['email'] === email);
+    const fits = ({ distinct_ids: ids, properties, is_identified: isKnown }: PersonRecord): boolean =>
+      (distinctId === undefined || ids.includes(distinctId)) &&
+      (email === undefined || properties['email'] === email) &&
+      (isIdentified === undefined || isKnown === isIdentified);
     const found = (await searchPersons(db, project, search)).filter(fits);
     return { count: found.length, persons: found.slice(page.offset, page.offset + page.limit) };
   }
   if (distinctId === undefined && email === undefined) {
-    return { count: await counts.of(project), persons: await listPersons(db, project, page) };
+    const persons = await listPersons(db, project, { ...page, isIdentified, oldestFirst: order === 'created_at' });
+    return { count: await counts.of(project, isIdentified), persons };
   }
   const found =
     distinctId === undefined
       ? await personsByEmail(db, project, email ?? '')
       : [...(await personsByDistinctIds(db, project, [distinctId])).values()];
-  const persons = found.filter(({ properties }) => email === undefined || properties['email'] === email);
+  const persons = found.filter(
+    ({ properties, is_identified: isKnown }) =>
+      (email === undefined || properties['email'] === email) &&
+      (isIdentified === undefined || isKnown === isIdentified),
+  );
   return { count: persons.length, persons: persons.slice(page.offset, page.offset + page.limit) };
 }

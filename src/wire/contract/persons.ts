@@ -29,4 +29,11 @@ export const personQuerySchema = Type.Object({
     }),
   ),
   email: Type.Optional(Type.String({ description: 'Only persons with exactly this `email` property.' })),
+  is_identified: Type.Optional(Type.Boolean({ description: 'Only identified persons, or only anonymous ones.' })),
+  order: Type.Optional(
+    Type.Enum(['-created_at', 'created_at'], {
+      default: '-created_at',
+      description: 'Newest or oldest first. Persons found by `search` are ordered by id.',
+    }),
+  ),
 });

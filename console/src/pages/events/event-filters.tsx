@@ -125,6 +125,8 @@ interface PropertyFiltersProps {
 /** Property filters as chips, combined with AND, and a button that adds one. */
 function PropertyFilters({ filters, names, onChange }: PropertyFiltersProps) {
   const [open, setOpen] = useState(false);
+  // Kept here, so that a popover that closes does not lose what was typed.
+  const [draft, setDraft] = useState(emptyFilter);
   return (
     <>
       <Popover
@@ -135,8 +137,11 @@ function PropertyFilters({ filters, names, onChange }: PropertyFiltersProps) {
       >
         <AddFilter
           names={names}
+          draft={draft}
+          onDraft={setDraft}
           onAdd={(filter) => {
             setOpen(false);
+            setDraft(emptyFilter);
             onChange([...filters, filter]);
           }}
         />
@@ -164,13 +169,22 @@ function sentenceOf({ key, operator, value }: PropertyFilter): string {
   return needsValue(operator) ? `${key} ${label} ${value ?? ''}` : `${key} ${label}`;
 }
 
-function AddFilter({
-  names,
-  onAdd,
-}: Pick<PropertyFiltersProps, 'names'> & { onAdd: (filter: PropertyFilter) => void }) {
-  const [key, setKey] = useState('');
-  const [operator, setOperator] = useState<Operator>('exact');
-  const [value, setValue] = useState('');
+interface FilterDraft {
+  readonly key: string;
+  readonly operator: Operator;
+  readonly value: string;
+}
+
+const emptyFilter: FilterDraft = { key: '', operator: 'exact', value: '' };
+
+interface AddFilterProps extends Pick<PropertyFiltersProps, 'names'> {
+  readonly draft: FilterDraft;
+  readonly onDraft: (draft: FilterDraft) => void;
+  readonly onAdd: (filter: PropertyFilter) => void;
+}
+
+function AddFilter({ names, draft, onDraft, onAdd }: AddFilterProps) {
+  const { key, operator, value } = draft;
   const isComplete = key !== '' && (!needsValue(operator) || value !== '');
   const add = (event: FormEvent): void => {
     event.preventDefault();
@@ -178,14 +192,26 @@ function AddFilter({
   };
   return (
     <form onSubmit={add} className="flex flex-col gap-3">
-      <TextInput label="Property" list="property-names" value={key} onChange={setKey} />
+      <TextInput
+        label="Property"
+        list="property-names"
+        value={key}
+        onChange={(next) => onDraft({ ...draft, key: next })}
+      />
       <datalist id="property-names">
         {names.map((name) => (
           <option key={name} value={name} />
         ))}
       </datalist>
-      <Select label="Operator" value={operator} choices={operators} onChange={setOperator} />
-      {needsValue(operator) && <TextInput label="Value" value={value} onChange={setValue} />}
+      <Select
+        label="Operator"
+        value={operator}
+        choices={operators}
+        onChange={(next) => onDraft({ ...draft, operator: next })}
+      />
+      {needsValue(operator) && (
+        <TextInput label="Value" value={value} onChange={(next) => onDraft({ ...draft, value: next })} />
+      )}
       <Button type="submit" kind="primary" disabled={!isComplete}>
         Add filter
       </Button>

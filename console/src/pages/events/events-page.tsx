@@ -1,22 +1,19 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { Columns3, Download, RefreshCw } from 'lucide-react';
+import { Download, RefreshCw } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { eventPages, type StoredEvent } from '../../api/stored-events.ts';
 import { Button } from '../../components/button.tsx';
-import { Checkbox } from '../../components/checkbox.tsx';
+import { ColumnChooser } from '../../components/column-chooser.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { eventColumns } from '../../components/event-columns.tsx';
 import { EventPanel } from '../../components/event-panel.tsx';
-import { Input } from '../../components/input.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { saveFile, toCsv } from '../../components/save-file.ts';
 import { BareSelect } from '../../components/select.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
-import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { EventFilters } from './event-filters.tsx';
 import { filterOf, intervalOf, propertyNamesQuery } from './events-query.ts';
@@ -116,6 +113,7 @@ function Toolbar({ search, suggests, onChange, isRefreshing, onRefresh }: Toolba
       <ColumnChooser
         chosen={search.columns ?? []}
         names={names.data?.results.map(({ name }) => name) ?? []}
+        note="With none selected, one column shows all properties."
         onChange={(next) => onChange({ columns: next.length === 0 ? undefined : next })}
       />
       <Button icon={<RefreshCw aria-hidden="true" className="size-4" />} busy={isRefreshing} onClick={onRefresh}>
@@ -178,67 +176,6 @@ function NoEvents({ filtered }: { readonly filtered: boolean }) {
   if (filtered) return <EmptyState title="No matching events">Clear a filter or choose a longer period.</EmptyState>;
   return (
     <EmptyState title="No events yet">See Home for sample code that sends an event, or import your history.</EmptyState>
-  );
-}
-
-interface ColumnChooserProps {
-  readonly chosen: readonly string[];
-  readonly names: readonly string[];
-  readonly onChange: (chosen: readonly string[]) => void;
-}
-
-const columnsMax = 12;
-
-/** Selects the properties that have a separate column. */
-function ColumnChooser({ chosen, names, onChange }: ColumnChooserProps) {
-  const [open, setOpen] = useState(false);
-  const [wanted, setWanted] = useState('');
-  const all = [...new Set([...chosen, ...names])];
-  const found = all.filter((name) => name.toLowerCase().includes(wanted.toLowerCase()));
-  const toggle = (name: string, on: boolean): void =>
-    onChange(on ? [...chosen, name] : chosen.filter((each) => each !== name));
-  return (
-    <>
-      <Button icon={<Columns3 aria-hidden="true" className="size-4" />} onClick={() => setOpen(true)}>
-        Columns
-      </Button>
-      <Dialog
-        open={open}
-        onClose={() => setOpen(false)}
-        title="Columns"
-        description={`Properties with a separate column, up to ${columnsMax}. With none selected, one column shows all properties.`}
-        footer={
-          <>
-            <Button onClick={() => onChange([])} disabled={chosen.length === 0}>
-              None
-            </Button>
-            <Button kind="primary" onClick={() => setOpen(false)}>
-              Done
-            </Button>
-          </>
-        }
-      >
-        <div className="flex flex-col gap-2">
-          <Input
-            type="search"
-            aria-label="Search properties"
-            placeholder="Search properties"
-            value={wanted}
-            onChange={(event) => setWanted(event.target.value)}
-          />
-          {found.length === 0 && <EmptyState title="No matching properties" />}
-          {found.slice(0, 200).map((name) => (
-            <Checkbox
-              key={name}
-              label={<UserText text={name} charsMax={100} short />}
-              checked={chosen.includes(name)}
-              disabled={!chosen.includes(name) && chosen.length >= columnsMax}
-              onChange={(on) => toggle(name, on)}
-            />
-          ))}
-        </div>
-      </Dialog>
-    </>
   );
 }
 

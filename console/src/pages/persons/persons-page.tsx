@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 
 import { Badge } from '../../components/badge.tsx';
+import { ColumnChooser } from '../../components/column-chooser.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
@@ -12,30 +13,57 @@ import { TimeText } from '../../components/time-text.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
-import { oneLine } from '../../components/one-line.ts';
-import { displayName, personPages, type Person } from './persons-query.ts';
+import { valueText } from '../../components/one-line.ts';
+import { plainText } from '../../components/plain-text.ts';
+import { displayName, firstColumns, personPages, propertiesOf, type Person } from './persons-query.ts';
+import { personsSearch } from './persons-search.ts';
 
 const route = getRouteApi('/projects/$projectId/persons');
 const filters = [
   { kind: 'text', name: 'q', label: 'Search persons', placeholder: 'Id prefix, UUID or e-mail' },
+  {
+    kind: 'choice',
+    name: 'identified',
+    label: 'Identified and anonymous',
+    choices: [
+      { value: 'true', label: 'Identified only' },
+      { value: 'false', label: 'Anonymous only' },
+    ],
+  },
+  { kind: 'choice', name: 'order', label: 'Newest first', choices: [{ value: 'oldest', label: 'Oldest first' }] },
 ] as const satisfies readonly Filter[];
 
 /** The persons of a project. */
 export function PersonsPage() {
   const { id } = useProject();
-  const { q } = route.useSearch();
+  const search = route.useSearch();
+  const { q, identified, order } = search;
   const navigate = route.useNavigate();
-  const pages = useInfiniteQuery(personPages(id, q));
+  const pages = useInfiniteQuery(personPages(id, search));
   const table = usePageRows(pages);
-  const columns = useMemo(() => columnsOf(String(id)), [id]);
+  const known = useMemo(() => propertiesOf(table.rows ?? []), [table.rows]);
+  const shownKey = JSON.stringify(search.columns ?? firstColumns(known));
+  const columns = useMemo(() => columnsOf(String(id), JSON.parse(shownKey) as string[]), [id, shownKey]);
+  const count = pages.data?.pages[0]?.count;
   return (
     <>
-      <PageHeader title="Persons" description="Users identified by your events, newest first." />
-      <FilterBar
-        filters={filters}
-        values={{ q }}
-        onChange={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+      <PageHeader
+        title="Persons"
+        description={<Found count={count} filtered={q !== undefined || identified !== undefined} />}
       />
+      <FilterBar<{ q?: string | undefined; identified?: string | undefined; order?: string | undefined }>
+        filters={filters}
+        values={{ q, identified: identified?.toString(), order }}
+        onChange={(change) =>
+          void navigate({ search: (before) => personsSearch({ ...before, ...valuesOf(change) }), replace: true })
+        }
+      >
+        <ColumnChooser
+          chosen={JSON.parse(shownKey) as string[]}
+          names={known}
+          onChange={(next) => void navigate({ search: (before) => ({ ...before, columns: next }), replace: true })}
+        />
+      </FilterBar>
       <DataTable
         label="Persons"
         columns={columns}
@@ -47,10 +75,26 @@ export function PersonsPage() {
             params: { projectId: String(id), distinctId },
           })
         }
-        empty={<NoPersons filtered={q !== undefined} />}
+        empty={<NoPersons filtered={q !== undefined || identified !== undefined} />}
       />
     </>
   );
+}
+
+/** How many persons the project has, or how many match. */
+function Found({ count, filtered }: { readonly count: number | undefined; readonly filtered: boolean }) {
+  if (count === undefined) return 'Users and devices found in your events.';
+  const [persons, match] = count === 1 ? ['person', 'matches'] : ['persons', 'match'];
+  return (
+    <>
+      <NumberText value={count} /> {persons} {filtered ? `${match} the filters.` : 'found in your events.'}
+    </>
+  );
+}
+
+/** Returns search parameters for the values of the filters. */
+function valuesOf({ identified, ...others }: { readonly identified?: string | undefined }): object {
+  return identified === undefined ? { ...others, identified } : { ...others, identified: identified === 'true' };
 }
 
 function NoPersons({ filtered }: { readonly filtered: boolean }) {
@@ -64,12 +108,22 @@ function NoPersons({ filtered }: { readonly filtered: boolean }) {
   return <EmptyState title="No persons yet">Persons are created from the distinct ids of stored events.</EmptyState>;
 }
 
-function columnsOf(projectId: string): readonly Column<Person>[] {
+function columnsOf(projectId: string, properties: readonly string[]): readonly Column<Person>[] {
+  const propertyColumns = properties.map((name): Column<Person> => ({
+    id: `property ${name}`,
+    header: <UserText text={name} charsMax={40} short />,
+    label: plainText(name, 40),
+    cell: ({ properties: all }) => (
+      <span className="block truncate text-soft">
+        <UserText text={Object.hasOwn(all, name) ? valueText(all[name]) : '–'} charsMax={100} short />
+      </span>
+    ),
+  }));
   return [
     {
       id: 'name',
       header: 'Name',
-      width: '16rem',
+      width: '20rem',
       cell: (person) => (
         <Link
           to="/projects/$projectId/persons/$distinctId"
@@ -93,15 +147,7 @@ function columnsOf(projectId: string): readonly Column<Person>[] {
       align: 'end',
       cell: (person) => <NumberText value={person.distinct_ids.length} />,
     },
-    {
-      id: 'properties',
-      header: 'Properties',
-      cell: ({ properties }) => (
-        <span className="block truncate text-soft">
-          <UserText text={oneLine(properties)} charsMax={160} short />
-        </span>
-      ),
-    },
+    ...propertyColumns,
     { id: 'created', header: 'First seen', width: '11rem', cell: (person) => <TimeText time={person.created_at} /> },
   ];
 }

@@ -13,8 +13,35 @@ export function displayName({ name, distinct_ids: ids }: Pick<Person, 'name' | '
   return uuid.test(name) ? (ids.find((id) => !uuid.test(id)) ?? name) : name;
 }
 
-export function personPages(projectId: number, search: string | undefined) {
-  return apiPages<Person>(projectPath(projectId, 'persons'), { search });
+interface PersonsFilter {
+  readonly q?: string | undefined;
+  readonly identified?: boolean | undefined;
+  readonly order?: 'oldest' | undefined;
+}
+
+export function personPages(projectId: number, { q, identified, order }: PersonsFilter) {
+  return apiPages<Person>(projectPath(projectId, 'persons'), {
+    search: q,
+    is_identified: identified,
+    order: order === 'oldest' ? 'created_at' : undefined,
+  });
+}
+
+const columnsAtFirst = 3;
+/** The name column shows the first of these. */
+const naming = new Set(['email', 'name', 'username']);
+
+/** Returns the properties of some persons, the most frequent first. */
+export function propertiesOf(persons: readonly Pick<Person, 'properties'>[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { properties } of persons)
+    for (const name of Object.keys(properties)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].toSorted((one, two) => two[1] - one[1] || one[0].localeCompare(two[0])).map(([name]) => name);
+}
+
+/** Returns the properties to show if none are chosen. */
+export function firstColumns(names: readonly string[]): readonly string[] {
+  return names.filter((name) => !naming.has(name)).slice(0, columnsAtFirst);
 }
 
 /** Finds the person with a distinct id; at most one. */
