@@ -13,7 +13,8 @@ const proofs: Readonly<Record<string, string>> = {
   move: 'a directory moves to PostgreSQL and ClickHouse, killed on the way, and nothing is lost or duplicated',
   package: 'the package installs with npm alone, and serves, imports and tests transformations',
   'run-tables': 'runs go through their tables to the events exactly, with the engine killed at any moment',
-  'console-scale': 'the console stays fast with a million events, and its memory does not grow',
+  'console-scale':
+    'pages of the console load fast and accessibly with a million events, and their memory does not grow',
   fuzz: 'generated requests of every kind cause no fault and no hang, and the valid events among them are stored once',
   'hostile-requests': 'no request without a key costs the main thread more than 50 ms of the processor',
   schemathesis: 'every response to requests that Schemathesis generates from the OpenAPI document conforms to it',

@@ -6,7 +6,7 @@ import { chooseEncoding } from './send-file.ts';
 
 const compress = promisify(gzip);
 /** Below this, the packets that it saves are not worth the time. */
-const lengthMin = 8_192;
+const lengthMin = 2_048;
 /** Lists of records are highly repetitive: the fastest level makes them a tenth. */
 const level = 1;
 
