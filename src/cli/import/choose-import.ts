@@ -22,6 +22,14 @@ interface ChosenImport extends Disposable {
 interface ChooseImportOptions {
   readonly stateDir: string;
   readonly again?: boolean | undefined;
+  readonly identities: Identities;
+}
+
+/** Identities of a command, each hashed once. */
+export interface Identities {
+  ofImport(): string;
+  /** The same records, checked without a target. */
+  ofCheck(): string;
 }
 
 /**
@@ -31,9 +39,9 @@ interface ChooseImportOptions {
 export async function chooseImport(
   terminal: Terminal,
   request: ImportRequest,
-  { stateDir, again = false }: ChooseImportOptions,
+  { stateDir, again = false, identities }: ChooseImportOptions,
 ): Promise<ChosenImport> {
-  const { identity, begun, isCheck } = await findOwnImport(stateDir, request);
+  const { identity, begun, isCheck } = await findOwnImport(stateDir, request, identities);
   if (begun !== undefined && isCheck && !again) await continueCheck(begun, identity);
   const dir = await openImport(stateDir, identity, again);
   const lock = lockImport(dir);
@@ -85,11 +93,15 @@ interface OwnImport {
 }
 
 /** Prefers an import of the same command to a check of the same records. */
-export async function findOwnImport(stateDir: string, request: ImportRequest): Promise<OwnImport> {
-  const identity = identityOf(request);
+export async function findOwnImport(
+  stateDir: string,
+  request: ImportRequest,
+  identities: Identities,
+): Promise<OwnImport> {
+  const identity = identities.ofImport();
   const begun = await newestImport(stateDir, identity);
   if (begun !== undefined) return { identity, begun, isCheck: false };
-  const ofCheck = identityOfCheck(request);
+  const ofCheck = identities.ofCheck();
   const check = await newestImport(stateDir, ofCheck);
   if (request.options.last === 'check') return { identity: ofCheck, begun: check, isCheck: false };
   return { identity, begun: check, isCheck: check !== undefined };
@@ -128,6 +140,15 @@ export function identityOf({ source, paths, settings, options, projectKey: apiKe
     apiKey,
   };
   return slowHash(canonicalJson(identity));
+}
+
+export function identitiesOf(request: ImportRequest): Identities {
+  let ofImport: string | undefined;
+  let ofCheck: string | undefined;
+  return {
+    ofImport: () => (ofImport ??= identityOf(request)),
+    ofCheck: () => (ofCheck ??= identityOfCheck(request)),
+  };
 }
 
 /** Returns the identity of a check, which an import of the same records continues, whatever its target. */

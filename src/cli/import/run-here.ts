@@ -15,7 +15,7 @@ import { readCheck, readVerify, rejectedLines } from '../../imports/stages/repor
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
 import { stopSignal } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
-import { chooseImport, findOwnImport } from './choose-import.ts';
+import { chooseImport, findOwnImport, identitiesOf, type Identities } from './choose-import.ts';
 import { startEngine, type EngineDeps } from './engine.ts';
 import { follow } from './show-run.ts';
 import { preflightMsOf, type ImportOptions } from './import-options.ts';
@@ -62,12 +62,13 @@ export async function runHere(
 ): Promise<void> {
   await using here = await transformHere(terminal, withTimes(given));
   const { request } = here;
-  if (options.preflight) await passPreflight(terminal, here, options);
-  using chosen = await chooseImport(terminal, request, options);
+  const identities = identitiesOf(request);
+  if (options.preflight) await passPreflight(terminal, here, identities, options);
+  using chosen = await chooseImport(terminal, request, { ...options, identities });
   const { dir, previousRun } = chosen;
   // A completed run skipped its preflight.
   if (options.preflight && previousRun !== undefined) {
-    await passPreflight(terminal, here, { ...options, again: true });
+    await passPreflight(terminal, here, identities, { ...options, again: true });
   }
   const places = await otherStateDirs(terminal, options.stateDir);
   await withStore(dir, async (db) => {
@@ -90,9 +91,10 @@ export async function runHere(
 async function passPreflight(
   terminal: Terminal,
   { request, openTransform }: TransformHere,
+  identities: Identities,
   { stateDir, again, preflightMs, json = false }: HereOptions,
 ): Promise<void> {
-  const begun = again === true ? undefined : await begunRun(stateDir, request);
+  const begun = again === true ? undefined : await begunRun(stateDir, request, identities);
   if (begun?.state === 'completed' && nothingLeft(begun, request.options.last)) return;
   // Staged records are not read again.
   const without = begun === undefined || begun.stage === 'export' ? [] : (['source', 'staging'] as const);
@@ -110,8 +112,8 @@ async function passPreflight(
 }
 
 /** Returns the run that the command would resume. */
-async function begunRun(stateDir: string, request: ImportRequest): Promise<Run | undefined> {
-  const { begun: dir } = await findOwnImport(stateDir, request);
+async function begunRun(stateDir: string, request: ImportRequest, identities: Identities): Promise<Run | undefined> {
+  const { begun: dir } = await findOwnImport(stateDir, request, identities);
   return dir === undefined ? undefined : withStore(dir, (db) => getRun(db, dir.id));
 }
 
