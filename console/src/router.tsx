@@ -44,12 +44,18 @@ const projectRoute = createRoute({
   notFoundComponent: NotFound,
 });
 
+/** Loads what draws charts beside the page and its data, not after them. A failure appears where the chart is drawn. */
+function loadCharts(): Promise<unknown> {
+  return import('./components/chart-canvas.tsx').catch(() => undefined);
+}
+
 /** The pages of a project: path, search parameters, and a module that is loaded when the page is first opened. */
 const pages = [
   createRoute({
     getParentRoute: () => projectRoute,
     path: 'home',
     validateSearch: homeSearch,
+    loader: () => void loadCharts(),
     component: lazyRouteComponent(() => import('./pages/home/home-page.tsx'), 'HomePage'),
   }),
   createRoute({
@@ -151,6 +157,7 @@ const pages = [
     getParentRoute: () => projectRoute,
     path: 'usage',
     validateSearch: usageSearch,
+    loader: () => void loadCharts(),
     component: lazyRouteComponent(() => import('./pages/usage/usage-page.tsx'), 'UsagePage'),
   }),
   createRoute({
