@@ -57,7 +57,7 @@ const quotedMessages = [
   'event submitted without an api_key',
   'Personal API key found in request',
   'got a project key, which belongs in --project-key',
-  'records were rejected by the check',
+  'The check rejected',
   'may have other properties than were sent',
   'got none among the first',
   'stay free; free some space',

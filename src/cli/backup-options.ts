@@ -1,3 +1,4 @@
+import { counted } from '../base/integer-text.ts';
 import { Option, type Command } from 'commander';
 import type { BackupProgress } from '../stores/backup/backup-progress.ts';
 import type { BackupCounts } from '../stores/backup/manifest.ts';
@@ -65,5 +66,5 @@ export function countsText({ events, waiting, tables }: BackupCounts): string {
   const projects = new Set(events.map(({ project }) => project)).size;
   const rows = Object.values(tables).reduce((sum, count) => sum + count, 0);
   const left = waiting.live.events + waiting.historical.events;
-  return `${numberText(stored)} events of ${projects} projects, ${numberText(left)} waiting to be stored, ${numberText(rows)} rows of metadata`;
+  return `${counted(stored, 'event')} of ${counted(projects, 'project')}, ${numberText(left)} waiting to be stored, ${counted(rows, 'row')} of metadata`;
 }

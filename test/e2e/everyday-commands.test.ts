@@ -262,7 +262,7 @@ describe('imports of a service', () => {
     // The app does not look idle. Both are written a moment after what they tell.
     const told = (what: string): Promise<string> => shown('configs', what, String(config.id));
     await expect.poll(() => told('metrics')).toMatch(/total +1 +0 /);
-    await expect.poll(() => told('logs')).toMatch(/completed: 1 records, 0 rejected, 1 events loaded/);
+    await expect.poll(() => told('logs')).toMatch(/completed: 1 record, 0 rejected, 1 event loaded/);
     expect(await shown('configs', 'list', '--family', 'import-apps')).toMatch(/no +100 % +-\n/);
   });
 });

@@ -35,6 +35,11 @@ export function formatDuration(ms: number): string {
   return parts.join(' ');
 }
 
+/** Returns `1 event` or `1,234 events`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+}
+
 function scaled(value: number, base: number, units: readonly string[]): string {
   let rest = value;
   let step = 0;

@@ -1,3 +1,4 @@
+import { counted } from './format-number.ts';
 import { useMemo, useState } from 'react';
 import { Button } from './button.tsx';
 import { classNames } from './class-names.ts';
@@ -43,7 +44,9 @@ export function JsonDiff({ before, after, beforeLabel = 'Before', afterLabel = '
       )}
       <DiffLines lines={shown.slice(0, linesMax)} label={label ?? 'Difference'} />
       {shown.length > linesMax && (
-        <p className="text-xs text-soft">{(shown.length - linesMax).toLocaleString('en')} more lines are not shown.</p>
+        <p className="text-xs text-soft">
+          {counted(shown.length - linesMax, 'more line is', 'more lines are')} not shown.
+        </p>
       )}
     </div>
   );

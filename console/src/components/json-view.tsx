@@ -1,3 +1,4 @@
+import { counted } from './format-number.ts';
 import { ChevronRight } from 'lucide-react';
 import { useState } from 'react';
 import { classNames } from './class-names.ts';
@@ -64,7 +65,7 @@ interface JsonBranchProps {
 function JsonBranch({ name, entries, isArray, openDepth }: JsonBranchProps) {
   const [open, setOpen] = useState(openDepth > 0);
   const [shown, setShown] = useState(itemsMax);
-  const count = `${entries.length.toLocaleString('en')} ${isArray ? 'item' : 'key'}${entries.length === 1 ? '' : 's'}`;
+  const count = counted(entries.length, isArray ? 'item' : 'key');
   return (
     <div>
       <button

@@ -1,6 +1,6 @@
+import { counted } from '../../base/integer-text.ts';
 import type { Command } from 'commander';
 import { addBucketOptions, countsText, placeFrom, runBackupJob, type BucketOptions } from '../backup-options.ts';
-import { numberText } from '../progress-line.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -19,7 +19,7 @@ export function backupCommand(parent: Command, terminal: Terminal): void {
       });
       if (options.json === true) return terminal.json(report);
       const { files, bytes, counts, taken_at: at } = report;
-      terminal.data(`${options.to} is complete: ${numberText(files)} files, ${numberText(bytes)} bytes, as of ${at}`);
+      terminal.data(`${options.to} is complete: ${counted(files, 'file')}, ${counted(bytes, 'byte')}, as of ${at}`);
       terminal.data(countsText(counts));
     },
   );

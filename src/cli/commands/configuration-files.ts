@@ -1,3 +1,4 @@
+import { counted } from '../../base/integer-text.ts';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
@@ -126,7 +127,7 @@ function validateCommand(parent: Command, terminal: Terminal): void {
       const { notes, configs, projects } = await validateFile(options.file, terminal.process.stdin);
       if (options.json) terminal.json({ valid: true, notes, projects, configs });
       for (const note of notes) terminal.note(note);
-      terminal.note(`valid: ${projects} projects, ${configs} configs`);
+      terminal.note(`valid: ${counted(projects, 'project')}, ${counted(configs, 'config')}`);
     });
 }
 

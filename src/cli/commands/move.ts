@@ -1,3 +1,4 @@
+import { counted } from '../../base/integer-text.ts';
 import type { Command } from 'commander';
 import { ConfigError, loadSettings } from '../../server/config/load.ts';
 import type { SettingName, Settings } from '../../server/config/settings.ts';
@@ -5,7 +6,7 @@ import type { MoveProgress } from '../../stores/move/move-progress.ts';
 import type { MoveReport } from '../../stores/move/move.ts';
 import type { CommandProcess, Terminal } from '../terminal.ts';
 import { CommandError } from '../exit-codes.ts';
-import { numberText, startProgressLine } from '../progress-line.ts';
+import { startProgressLine } from '../progress-line.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 
 interface MoveOptions extends Readonly<Record<string, unknown>> {
@@ -69,7 +70,7 @@ async function run(settings: Settings, target: Settings, terminal: Terminal): Pr
   ]);
   const shown = { step: 'reading both sides', rows: 0, events: 0 };
   const line = startProgressLine(
-    () => `${shown.step}  ${numberText(shown.rows)} rows, ${numberText(shown.events)} events`,
+    () => `${shown.step}  ${counted(shown.rows, 'row')}, ${counted(shown.events, 'event')}`,
     terminal.process.stderr,
   );
   const progress: MoveProgress = {
@@ -97,7 +98,7 @@ function summaryOf(report: MoveReport, { dataDir }: Settings, target: Settings):
   const tables = Object.keys(report.tables).length;
   const months = Object.keys(report.months).length;
   return [
-    `moved ${numberText(report.rows)} rows of ${tables} tables and ${numberText(report.events)} events of ${months} months; counts and checksums agree`,
+    `moved ${counted(report.rows, 'row')} of ${counted(tables, 'table')} and ${counted(report.events, 'event')} of ${counted(months, 'month')}; counts and checksums agree`,
     `${dataDir} is unchanged; a service started on it reports that it was moved`,
     `next: start "millrace serve" with ${settingsOf(target)} and a separate data directory; then send to its address`,
     ...(target.kafkaBrokers === '' ? [] : ['its first start creates the slots of the event log']),

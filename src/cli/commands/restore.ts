@@ -1,6 +1,6 @@
+import { counted } from '../../base/integer-text.ts';
 import type { Command } from 'commander';
 import { addBucketOptions, countsText, placeFrom, runBackupJob, type BucketOptions } from '../backup-options.ts';
-import { numberText } from '../progress-line.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -21,7 +21,7 @@ export function restoreCommand(parent: Command, terminal: Terminal): void {
     if (options.json === true) return terminal.json(report);
     const { files, bytes, counts, taken_at: at } = report;
     const { dataDir } = settings;
-    terminal.data(`${dataDir} is as it was at ${at}: ${numberText(files)} files, ${numberText(bytes)} bytes`);
+    terminal.data(`${dataDir} is as it was at ${at}: ${counted(files, 'file')}, ${counted(bytes, 'byte')}`);
     terminal.data(countsText(counts));
     terminal.data(`next: millrace serve --data-dir ${dataDir}`);
   });

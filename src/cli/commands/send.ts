@@ -1,3 +1,4 @@
+import { counted } from '../../base/integer-text.ts';
 import { closeSync, createWriteStream, openSync, realpathSync, type WriteStream } from 'node:fs';
 import { Option, type Command } from 'commander';
 import type { NameTable } from '../../imports/formats/format.ts';
@@ -202,7 +203,7 @@ function showTotals(terminal: Terminal, totals: Totals, options: SendCommandOpti
 function withRejections({ rejected, unreadable }: Totals, { rejected: file }: SendCommandOptions): CommandError {
   const count = rejected + unreadable;
   const where = file === undefined ? 'add --rejected FILE to keep them' : `see ${file}`;
-  return new CommandError('rejected', `${count} records were rejected; ${where}`);
+  return new CommandError('rejected', `${counted(count, 'record was', 'records were')} rejected; ${where}`);
 }
 
 /** A record for the file of rejected records. */

@@ -180,7 +180,7 @@ describe('millrace transformation test', () => {
     ['upper.js --event one.json --config suffix', 'usage', 'expected key=value, got 6 characters without ='],
     ['upper.js --event table.json', 'usage', 'event 1: expected a text "event", the name'],
     ['upper.js --event upper.js', 'usage', '--event: expected JSON'],
-    ['upper.js --event three.ndjson --expect one.json', 'usage', '1 results for 3 events'],
+    ['upper.js --event three.ndjson --expect one.json', 'usage', '1 result for 3 events'],
     ['upper.js --event /nowhere', 'usage', 'cannot read /nowhere'],
   ])('refuses %s', async (words, reason, message) => {
     const { code, stderr } = await run(words);

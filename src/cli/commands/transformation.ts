@@ -1,3 +1,4 @@
+import { counted } from '../../base/integer-text.ts';
 import type { Command } from 'commander';
 import { type JsonValue, isObject, type JsonObject } from '../../base/json.ts';
 import type { TrialRecord } from '../../pipeline/transform/trial-record.ts';
@@ -53,7 +54,7 @@ async function test(terminal: Terminal, plugins: readonly string[], options: Tes
     options.expect === undefined ? undefined : await readValues(terminal.process, options.expect, '--expect');
   const count = events?.length ?? 1;
   if (expected !== undefined && expected.length !== count) {
-    const wanted = `${expected.length} results for ${count} ${count === 1 ? 'event' : 'events'}`;
+    const wanted = `${counted(expected.length, 'result')} for ${counted(count, 'event')}`;
     throw new CommandError('usage', `--expect: got ${wanted}; expected one per event, null for a dropped one`);
   }
   const records =
@@ -123,7 +124,7 @@ function show(terminal: Terminal, tested: Tested, everyStep: boolean, title: str
 
 /** With an expectation only that counts: a failing plugin may be expected. */
 function failUnlessPassed(tested: readonly Tested[], isExpected: boolean): void {
-  const of = (count: number): string => `${count} of ${tested.length} ${tested.length === 1 ? 'event' : 'events'}`;
+  const of = (count: number): string => `${count} of ${counted(tested.length, 'event')}`;
   const wrong = tested.filter(({ mismatch = [] }) => mismatch.length > 0).length;
   if (wrong > 0) throw new CommandError('failed', `${of(wrong)} were not as expected`);
   const failed = tested.filter(({ steps }) => steps.some(({ outcome }) => outcome === 'failed'));

@@ -37,7 +37,7 @@ projects:
 describe('millrace validate', () => {
   it('a file is checked without a service and without its secrets', async () => {
     const { code, stderr } = await validate(good);
-    expect(stderr).toContain('valid: 1 projects, 4 configs');
+    expect(stderr).toContain('valid: 1 project, 4 configs');
     expect(code).toBe(0);
     expect([editor(parse(good)), editor.errors]).toEqual([true, null]);
   });

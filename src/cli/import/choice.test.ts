@@ -84,7 +84,7 @@ describe.concurrent('choices of a command', () => {
     const twice = ['--join', table, '--on', 'n=id', '--join', table, '--on', 'distinct_id=id', '--check'];
     const unmatched = resultOf(await made.start(endpoint.url, twice)) as unknown as { check: { warnings: string[] } };
     const count = (text: string): number => unmatched.check.warnings.filter((each) => each.includes(text)).length;
-    expect([count('No event matches a row of'), count('1 rows of')]).toEqual([1, 1]);
+    expect([count('No event matches a row of'), count('1 row of')]).toEqual([1, 1]);
     const missing = await made.start(endpoint.url, ['--join', `${table}.none`, '--on', 'n', '--check']);
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('users.csv.none')]);
     const noKey = await made.start(endpoint.url, ['--join', table, '--on', 'n', '--check']);

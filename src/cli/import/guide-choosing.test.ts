@@ -28,9 +28,11 @@ it('the guide for choosing works as written', async () => {
     expect(table).toContain('"team":"red"');
     expect(transform).toContain('events excluded: 1 – dropped by the transform "orders.ts"');
     expect(transform).toContain('"total_cents":2000');
-    expect(unusual).toContain('1 events have ids with leading or trailing white space (" ann"): they are different');
-    expect(unusual).toContain('(" ann"): it is removed');
-    expect(unusual).toContain('("1970-01-01T00:00:00.000000Z"): from 1900 until a day ahead they stay');
+    expect(unusual).toContain(
+      '1 event has an id with leading or trailing white space (" ann"): kept, and different from ids without it',
+    );
+    expect(unusual).toContain('(" ann"): the white space is removed');
+    expect(unusual).toContain('("1970-01-01T00:00:00.000000Z"): times from 1900 until a day ahead are kept');
     const sent = endpoint.kept.map(({ event, properties: own }) => [event, own as Record<string, unknown>] as const);
     expect(sent.map(([event]) => event)).toEqual(['Order Placed', 'Order Placed', 'Order Shipped', 'Order Placed']);
     expect(sent.map(([, own]) => [own['plan'], own['amount'], own['email']])).toEqual([

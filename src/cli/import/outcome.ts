@@ -1,6 +1,6 @@
+import { counted } from '../../base/integer-text.ts';
 import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import { CommandError } from '../exit-codes.ts';
-import { numberText } from '../progress-line.ts';
 import type { RunView } from './run-view.ts';
 
 /** Results of the stages that have run. */
@@ -58,7 +58,7 @@ export function endOf(
   const isIncomplete = (notes ?? []).some(({ kind }) => kind === 'incomplete');
   // The warnings have been shown.
   const sentences = [
-    ...(rejected > 0 ? [`${numberText(rejected)} records rejected; "millrace import rejected" lists the reasons`] : []),
+    ...(rejected > 0 ? [`${counted(rejected, 'record')} rejected; "millrace import rejected" lists the reasons`] : []),
     ...(isIncomplete ? ['the source is incomplete; see the warnings'] : []),
   ];
   if (sentences.length > 0) return new CommandError('rejected', sentences.join('. '));

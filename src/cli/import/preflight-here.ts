@@ -28,7 +28,7 @@ export async function preflightHere(
 ): Promise<PreflightResult> {
   await using made = new AsyncDisposableStack();
   const temp = await mkdtemp(join(tmpdir(), 'millrace-preflight-'));
-  made.defer(() => rm(temp, { recursive: true, force: true }));
+  made.defer(() => remove(temp));
   const place = await openPlace(resolve(stateDir), made);
   const { source, close } = openSource(request, temp);
   made.defer(close);
@@ -53,7 +53,7 @@ async function openPlace(stateDir: string, made: AsyncDisposableStack): Promise<
   try {
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
     const dir = await mkdtemp(join(stateDir, 'preflight-'));
-    made.defer(() => rm(dir, { recursive: true, force: true }));
+    made.defer(() => remove(dir));
     return { staging: { ...(await openLocalStaging({ staging: dir })), description }, dir };
   } catch (error) {
     const refuse = (): Promise<never> => Promise.reject(error instanceof Error ? error : new Error(String(error)));
@@ -68,4 +68,9 @@ async function openPlace(stateDir: string, made: AsyncDisposableStack): Promise<
     };
     return { staging, dir: tmpdir() };
   }
+}
+
+/** Retries, because a check that exceeded the time limit may still write a file. */
+function remove(dir: string): Promise<void> {
+  return rm(dir, { recursive: true, force: true, maxRetries: 10 });
 }

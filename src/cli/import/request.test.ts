@@ -61,6 +61,7 @@ describe('the command line of an import', () => {
     ['an unknown option of the format', { formatOption: ['zone=UTC'] }, ['a'], 'got zone'],
     ['names that are not there', { names: 'missing.json' }, ['a'], 'cannot read missing.json'],
     ['a key in the address', { to: 'http://me:pw@127.0.0.1' }, ['a'], 'without user and password'],
+    ['an option in place of a key', { projectKey: '--api-key' }, ['a'], 'got the option --api-key'],
     ['a key that a printed command hides', { projectKey: 'phc_…' }, ['a'], 'replace it with the key'],
     ['no limit', { limit: '0' }, ['a'], '--limit: expected a whole number of at least 1'],
   ])('%s is refused', (_name, more, paths, message) => {

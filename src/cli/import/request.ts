@@ -104,8 +104,14 @@ function refuseMissingDir(option: string, file: string | undefined, cwd: string)
   );
 }
 
-/** The command printed by a pause contains placeholders for keys. */
+/** The command printed by a pause contains placeholders for keys. Without a value, as of an unset variable, the next option is the value. */
 function refusePlaceholder(option: string, key = ''): void {
+  if (key.startsWith('--')) {
+    throw new CommandError(
+      'usage',
+      `${option}: expected a key, got the option ${key}; is a variable of the shell empty?`,
+    );
+  }
   if (key.includes(placeholder))
     throw new CommandError('usage', `${option}: expected a key, got the placeholder ${key}; replace it with the key`);
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../base/integer-text.ts';
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,7 +10,6 @@ import { confirm } from '../confirm.ts';
 import { addFormerName } from '../resolve-options.ts';
 import { addOutputOptions, showList, type OutputOptions } from '../output.ts';
 import { addProfileOption, hasOption } from '../profiles/take-profile.ts';
-import { numberText } from '../progress-line.ts';
 import { runUntilStopped } from '../stop-signal.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { follow, runLine, showRuns, totalsLines } from './show-run.ts';
@@ -168,7 +168,7 @@ async function undo(terminal: Terminal, options: UndoOptions, run: string | unde
   if (options.json === true && options.dryRun === true) return terminal.json(plan);
   if (options.json !== true) showUndoPlan(terminal, id, plan);
   if (options.dryRun === true) return;
-  await confirm(terminal.process, `Undo run ${id}, with ${numberText(plan.events)} events?`, options);
+  await confirm(terminal.process, `Undo run ${id}, with ${counted(plan.events, 'event')}?`, options);
   await watchRun(terminal, runs, options, await runs.undo(id));
 }
 

@@ -1,3 +1,4 @@
+import { counted } from '../../base/integer-text.ts';
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -35,7 +36,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { readRunRows } from '../../imports/run/run-rows.ts';
 import { isHeldByCheck } from '../../imports/run/check-problems.ts';
 import type { Run, Stage } from '../../imports/run/run.ts';
-import { numberText } from '../progress-line.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';
 import { earlierImports, type EarlierPlaces } from './earlier-imports.ts';
@@ -227,7 +227,7 @@ async function refuseLateCheck(db: Metadata, dir: ImportDir): Promise<void> {
   const { loaded } = run.totals;
   throw new CommandError(
     'failed',
-    `import ${dir.id} has passed its check and is already loading (stage ${run.stage}, ${numberText(loaded)} events loaded); ` +
+    `import ${dir.id} has passed its check and is already loading (stage ${run.stage}, ${counted(loaded, 'event')} loaded); ` +
       `continue it with: ${await commandOf(dir)}; to check in a new import, add --again`,
   );
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../base/integer-text.ts';
 import type { CheckResult, VerifyResult, UndoPlan } from '../../imports/run/results.ts';
 import { numberText } from '../progress-line.ts';
 import { printable, shortName, type Terminal } from '../terminal.ts';
@@ -42,7 +43,7 @@ function showEvents(terminal: Terminal, { events }: CheckResult): void {
     );
   terminal.data('');
   terminal.table(['EVENT', 'COUNT', 'FIRST', 'LAST', ...(knowsNew ? ['NEW'] : [])], rows);
-  noteRest(terminal, events.length - eventsShown, 'names');
+  noteRest(terminal, events.length - eventsShown, 'name');
 }
 
 /** Shows suspicious ids: the busiest are often default values, those of several persons shared devices. */
@@ -51,10 +52,10 @@ function showIds(terminal: Terminal, { distinct_ids, busiest, ids_of_several_per
   terminal.data('');
   terminal.data(`distinct ids: ${numberText(distinct_ids)}; the busiest:`);
   for (const { id, events } of busiest.slice(0, idsShown)) {
-    terminal.data(`  ${printable(id)}: ${numberText(events)} events`);
+    terminal.data(`  ${printable(id)}: ${counted(events, 'event')}`);
   }
   for (const { id, persons } of ids_of_several_persons.slice(0, idsShown)) {
-    terminal.data(`  ${printable(id)} belongs to ${numberText(persons)} persons`);
+    terminal.data(`  ${printable(id)} belongs to ${counted(persons, 'person')}`);
   }
 }
 
@@ -72,7 +73,7 @@ function showErrors(terminal: Terminal, { errors }: CheckResult): void {
         `${example.part}, line ${example.line}`,
       ]),
   );
-  noteRest(terminal, errors.length - errorsShown, 'reasons');
+  noteRest(terminal, errors.length - errorsShown, 'reason');
 }
 
 function showSamples(terminal: Terminal, { samples }: CheckResult): void {
@@ -96,11 +97,11 @@ export function showVerify(terminal: Terminal, result: VerifyResult): void {
       .slice(0, differencesShown)
       .map((each) => [each.kind, each.day, each.event, each.distinct_id, each.uuid, each.detail]),
   );
-  noteRest(terminal, result.differences.length + result.truncated - differencesShown, 'differences');
+  noteRest(terminal, result.differences.length + result.truncated - differencesShown, 'difference');
 }
 
 function noteRest(terminal: Terminal, count: number, what: string): void {
-  if (count > 0) terminal.note(`and ${numberText(count)} more ${what}; --json shows all kept ones`);
+  if (count > 0) terminal.note(`and ${counted(count, `more ${what}`)}; --json shows all kept ones`);
 }
 
 function cut(value: unknown): string {

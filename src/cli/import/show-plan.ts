@@ -1,3 +1,4 @@
+import { counted } from '../../base/integer-text.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -167,5 +168,5 @@ function show(terminal: Terminal, plan: ImportPlan): void {
   if (plan.estimated_seconds === null) return;
   const speed = `${numberText(plan.events_per_second)} events/s`;
   terminal.data(`loading   ${durationText(plan.estimated_seconds)} at ${speed}, to ${plan.target}`);
-  terminal.note(`estimated from ${numberText(plan.sampled_records)} records; nothing was sent`);
+  terminal.note(`estimated from ${counted(plan.sampled_records, 'record')}; nothing was sent`);
 }

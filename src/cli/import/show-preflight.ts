@@ -1,3 +1,4 @@
+import { counted } from '../../base/integer-text.ts';
 import type { FindingCode, PreflightFinding, PreflightResult } from '../../wire/contract/import-preflight.ts';
 import { CommandError, type ExitReason } from '../exit-codes.ts';
 import { printable, type Terminal } from '../terminal.ts';
@@ -33,7 +34,7 @@ export function endOfPreflight({ findings }: PreflightResult): CommandError | un
   const problems = findings.filter(({ level }) => level === 'problem');
   const [first] = problems;
   if (first === undefined) return undefined;
-  const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+  const count = counted(problems.length, 'problem');
   const message = `the preflight found ${count}; nothing was fetched or sent; --no-preflight starts anyway`;
   return new CommandError(exitReasons[first.code] ?? 'preflight', message);
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../base/integer-text.ts';
 import { importVerdicts } from '../../wire/contract/import-run-states.ts';
 import type { ReportResult } from '../../imports/stages/report/report.ts';
 import { reportTitle } from '../../imports/stages/report/report-title.ts';
@@ -56,8 +57,8 @@ function replacedRuns({ replaced = [] }: ReportResult): string[] {
     `replaces run ${run}${source === null || at === null ? '' : ` (${printable(source)}, ${day(at)})`}: ` +
       (undo === null
         ? 'not undone yet'
-        : `${numberText(undo.plan.events)} events undone, ${numberText(undo.rows_left)} left; ` +
-          `${numberText(undo.persons.before)} persons and ${numberText(undo.groups.before)} groups rebuilt`),
+        : `${counted(undo.plan.events, 'event')} undone, ${numberText(undo.rows_left)} left; ` +
+          `${counted(undo.persons.before, 'person')} and ${counted(undo.groups.before, 'group')} rebuilt`),
     ...(undo?.exceptions ?? []).map((sentence) => `  exception: ${printable(sentence)}`),
   ]);
 }
@@ -78,7 +79,7 @@ function profileRows({ persons, groups } = { persons: 0, groups: 0 }): readonly 
 function compared({ verify, differences }: ReportResult): string {
   if (verify.verdict === 'not done') return 'nothing yet';
   const count = differences.list.length + differences.more;
-  return `${printable(verify.detail)}${count === 0 ? '' : ` ${numberText(count)} differences; "millrace import verify" lists them.`}`;
+  return `${printable(verify.detail)}${count === 0 ? '' : ` ${counted(count, 'difference')}; "millrace import verify" lists them.`}`;
 }
 
 /** Shows rejections by reason, each with its first record. */

@@ -1,3 +1,4 @@
+import { counted, plural } from '../../base/integer-text.ts';
 import { skippedReasons } from '../../wire/contract/skipped-reasons.ts';
 import { bar, durationText, numberText, percent, startProgressLine } from '../progress-line.ts';
 import { printable, type Terminal } from '../terminal.ts';
@@ -10,7 +11,8 @@ import type { RunView } from './run-view.ts';
 export function runLine(view: RunView): string {
   const { share, waiting, unit } = view;
   // Parts of the source until the check, then days of events.
-  const parts = unit === 'records' ? 'parts' : 'days';
+  const part = unit === 'records' ? 'part' : 'day';
+  const parts = plural(view.parts_total ?? view.parts_done, part, `${part}s`);
   const total = view.parts_total === null ? '' : `/${numberText(view.parts_total)}`;
   return [
     `${view.stage} ${view.stage_number}/${view.stages}`,
@@ -19,10 +21,14 @@ export function runLine(view: RunView): string {
     ...(share === null ? [] : [bar(share), percent(share)]),
     ...(view.eta_seconds === null || view.eta_seconds === 0 ? [] : [`ETA ${durationText(view.eta_seconds)}`]),
     ...(view.parts_done === 0 && view.parts_total === null ? [] : [`${numberText(view.parts_done)}${total} ${parts}`]),
-    `${numberText(view.done)} ${unit}`,
+    doneText(view),
     ...(view.rate === 0 || waiting !== null ? [] : [`${numberText(view.rate)}/s`]),
     ...(view.totals.rejected === 0 ? [] : [`${numberText(view.totals.rejected)} rejected`]),
   ].join('  ');
+}
+
+function doneText({ done, unit }: Pick<RunView, 'done' | 'unit'>): string {
+  return counted(done, unit === 'records' ? 'record' : 'event');
 }
 
 /** Returns the outcome of the records, one figure per line, which add up from top to bottom. */
@@ -89,7 +95,7 @@ export async function follow(
   try {
     for await (const step of steps) {
       for (const { stage, done, unit } of step.behind.slice(view.behind.length)) {
-        line?.say(`${stage} done: ${numberText(done)} ${unit}`);
+        line?.say(`${stage} done: ${doneText({ done, unit })}`);
       }
       view = step;
       if (json && progress) {

@@ -1,3 +1,4 @@
+import { counted } from '../../base/integer-text.ts';
 import type { Output } from '../terminal.ts';
 import { bar, durationText, percent, startProgressLine, type ProgressLine } from '../progress-line.ts';
 import type { Input } from './open-input.ts';
@@ -104,12 +105,12 @@ export function progressText(read: number, total: number | undefined, totals: To
   const bad = totals.rejected + totals.unreadable;
   return [
     ...(share === undefined ? [] : [bar(share), percent(share)]),
-    `${done.toLocaleString('en-US')} events`,
+    counted(done, 'event'),
     `${Math.round(done / seconds).toLocaleString('en-US')}/s`,
     ...(share === undefined || share === 0 || share === 1
       ? []
       : [`ETA ${durationText((seconds * (1 - share)) / share)}`]),
     ...(bad === 0 ? [] : [`${bad.toLocaleString('en-US')} rejected`]),
-    ...(totals.retries === 0 ? [] : [`${totals.retries} retries`]),
+    ...(totals.retries === 0 ? [] : [counted(totals.retries, 'retry', 'retries')]),
   ].join('  ');
 }

@@ -1,4 +1,4 @@
-import { counted, integer, plural } from '../../base/integer-text.ts';
+import { counted, firstOf, integer, plural } from '../../base/integer-text.ts';
 import { networkFault } from '../../base/network-fault.ts';
 import { SourceError, SourceWaitError, StillWrittenError } from '../source.ts';
 import { FormatOptionsError } from '../formats/format.ts';
@@ -86,7 +86,7 @@ function findingsFor(context: PreflightContext, sample: SourceSample): readonly 
       level('source_empty', 'expected records, found only error messages of the source', 'export the data again'),
     ];
   }
-  const first = records === 1 ? 'the first record' : `the first ${integer(records)} records`;
+  const first = firstOf(records, 'record');
   if (events === 0) {
     const read = `${first} ${plural(records, 'has', 'have')} the format ${format} and ${plural(records, 'is', 'are all')} skipped`;
     return [warning('records_unreadable', read, `check that ${words.formatOptions} and ${words.names} intend that`)];

@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/integer-text.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { parseExactValues } from '../../base/exact-json.ts';
 import type { WireEvent } from '../../wire/contract/wire-event.ts';
@@ -47,7 +48,7 @@ async function tryOut(context: PreflightContext, transform: Transform): Promise<
     unsteady(name, first.outcomes, again.outcomes),
   ];
   const findings = found.filter((finding) => finding !== undefined);
-  return findings.length > 0 ? findings : [fine(`the transform "${name}" takes the first ${events.length} events`)];
+  return findings.length > 0 ? findings : [fine(`the transform "${name}" takes ${firstOf(events.length, 'event')}`)];
 }
 
 /** Returns no events if the source provides none in time; then only the set-up is tried. */
@@ -102,7 +103,7 @@ function rejected(name: string, outcomes: readonly TransformOutcome[], { choice 
   const failures = outcomes.filter((outcome) => outcome.kind === 'failed');
   const [first] = failures;
   if (first === undefined) return undefined;
-  const message = `${failures.length} of the first ${outcomes.length} events are rejected: ${first.reason}`;
+  const message = `the transform "${name}" fails for ${failures.length} of ${firstOf(outcomes.length, 'event')}: ${first.reason}`;
   const advice = `correct the transform "${name}"`;
   // Joined tables are not read yet; with their columns it may succeed.
   return failures.length === outcomes.length && choice?.join === undefined
@@ -112,7 +113,7 @@ function rejected(name: string, outcomes: readonly TransformOutcome[], { choice 
 
 function dropped(name: string, outcomes: readonly TransformOutcome[]): Finding | undefined {
   if (outcomes.length === 0 || outcomes.some(({ kind }) => kind !== 'dropped')) return undefined;
-  const message = `the transform "${name}" drops all of the first ${outcomes.length} events`;
+  const message = `the transform "${name}" drops ${outcomes.length === 1 ? '' : 'all of '}${firstOf(outcomes.length, 'event')}`;
   return warning('transform_drops', message, 'check that it returns the event: returning nothing drops it');
 }
 

@@ -237,7 +237,10 @@ describe('the check of a transform before an import', () => {
     [
       'throws at one',
       codeOf(() => (event) => (event.event === 'A' ? failed : kept(event))),
-      { level: 'warning', message: expect.stringMatching(/^1 of the first 2 events are rejected: .*Error: no price/) },
+      {
+        level: 'warning',
+        message: expect.stringMatching(/^the transform ".*" fails for 1 of the first 2 events: .*Error: no price/),
+      },
     ],
     ['asks for storage', codeOf(() => kept, ['storage.set']), { level: 'problem', code: 'transform_refused' }],
     [

@@ -1,3 +1,4 @@
+import { counted, integer } from '../../base/integer-text.ts';
 import { readDatabaseTime } from '../../stores/metadata/database-clock.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { advice } from '../../queue/notices/advice.ts';
@@ -21,7 +22,7 @@ export async function enqueueRunNotice(tx: Queries, run: Run): Promise<void> {
   }
   const { records, loaded, rejected } = run.totals;
   const done = run.options.last === 'check' ? 'is checked' : 'is done';
-  const summary = `Import from ${run.source} ${done}: ${records} records, ${rejected} rejected, ${loaded} events loaded.`;
+  const summary = `Import from ${run.source} ${done}: ${counted(records, 'record')}, ${integer(rejected)} rejected, ${counted(loaded, 'event')} loaded.`;
   const totals = { ...details, records, rejected, loaded };
   await enqueueNotice(tx, { ...common, event: 'run_completed', summary, action: '', details: totals }, now);
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../components/format-number.ts';
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
@@ -153,8 +154,7 @@ function DecisionDialog({
       error={change.error}
     >
       <p>
-        <UserText text={pending.agreement.source} />: {pending.agreement.total_events.toLocaleString('en')} events.{' '}
-        {text}
+        <UserText text={pending.agreement.source} />: {counted(pending.agreement.total_events, 'event')}. {text}
       </p>
     </ConfirmDialog>
   );

@@ -1,3 +1,4 @@
+import { counted } from '../../components/format-number.ts';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Download, RefreshCw } from 'lucide-react';
@@ -153,7 +154,6 @@ function ZoneSelect({ value = 'project', projectZone, onChange }: ZoneSelectProp
 }
 
 function ExportMenu({ rows }: { readonly rows: readonly StoredEvent[] }) {
-  const count = rows.length.toLocaleString('en');
   return (
     <Menu
       trigger={
@@ -161,7 +161,7 @@ function ExportMenu({ rows }: { readonly rows: readonly StoredEvent[] }) {
           Export
         </Button>
       }
-      heading={<p className="text-xs text-soft">The {count} events loaded in the table</p>}
+      heading={<p className="text-xs text-soft">{counted(rows.length, 'event')} loaded in the table</p>}
       groups={[
         [
           { label: 'NDJSON', onSelect: () => saveFile('events.ndjson', 'application/x-ndjson', toNdjson(rows)) },

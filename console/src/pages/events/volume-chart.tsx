@@ -1,3 +1,4 @@
+import { counted } from '../../components/format-number.ts';
 import { useQuery } from '@tanstack/react-query';
 import type { Query } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
@@ -80,7 +81,7 @@ function Outliers({ count = 0, where, onShow }: OutliersProps) {
   if (count === 0) return null;
   return (
     <p className="flex items-center gap-2 pt-1 text-sm text-soft">
-      Not shown: {count.toLocaleString('en')} {count === 1 ? 'event' : 'events'} {where}.
+      Not shown: {counted(count, 'event')} {where}.
       <Button size="small" aria-label={`Show events ${where}`} onClick={onShow}>
         Show
       </Button>

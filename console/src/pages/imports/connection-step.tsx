@@ -1,3 +1,4 @@
+import { counted } from '../../components/format-number.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { refresh } from '../../api/queries.ts';
@@ -124,7 +125,7 @@ function missingDates({ slug }: Plugin, values: SettingValues): SettingErrors {
 /** Uploads must finish first: an import with some of its files would look complete. */
 function nextLabel(waiting: number): string {
   if (waiting === 0) return 'Continue to preview';
-  return `Waiting for ${waiting} ${waiting === 1 ? 'file' : 'files'}`;
+  return `Waiting for ${counted(waiting, 'file')}`;
 }
 
 function LoadSettings({ children }: { readonly children: ReactNode }) {

@@ -1,3 +1,4 @@
+import { counted } from '../../components/format-number.ts';
 import { useState } from 'react';
 import type { NameLists } from '../../../../src/wire/contract/import-choice.ts';
 import { Button } from '../../components/button.tsx';
@@ -33,7 +34,7 @@ export function FoundNamesTable(props: FoundNamesTableProps) {
     <section className="flex flex-col items-start gap-2">
       <h3 className="text-sm font-medium">
         {what === 'events' ? 'Events' : 'Properties'} found{' '}
-        <span className="font-normal text-soft">in the first {total.toLocaleString('en')} events</span>
+        <span className="font-normal text-soft">in the first {counted(total, 'event')}</span>
       </h3>
       <div tabIndex={0} role="region" aria-label={`${what} found`} className="w-full max-w-4xl overflow-x-auto">
         <table className="w-full text-left text-sm">

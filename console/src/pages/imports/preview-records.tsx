@@ -1,3 +1,4 @@
+import { counted } from '../../components/format-number.ts';
 import { useMemo, useState } from 'react';
 import { Badge } from '../../components/badge.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
@@ -28,7 +29,7 @@ export function PreviewRecords({ preview }: { readonly preview: Preview }) {
   return (
     <div className="flex flex-col gap-3">
       <Notice tone={preview.rejected > 0 ? 'warn' : preview.events > 0 ? 'ok' : 'info'}>
-        <PreviewScope preview={preview} files={files} />: <NumberText value={preview.events} /> events,{' '}
+        <PreviewScope preview={preview} files={files} />: {counted(preview.events, 'event')},{' '}
         <NumberText value={preview.skipped} /> skipped, <NumberText value={preview.rejected} /> rejected.
         {preview.better_format !== null && ` Format ${preview.better_format} can read them.`}
       </Notice>
@@ -37,7 +38,7 @@ export function PreviewRecords({ preview }: { readonly preview: Preview }) {
       {converted.length > 0 && (
         <details>
           <summary className="cursor-pointer text-sm font-semibold">
-            {converted.length} {converted.length === 1 ? 'record' : 'records'} with events, as JSON
+            {counted(converted.length, 'record')} with events, as JSON
           </summary>
           <div className="pt-3">
             <RecordList rows={converted} showsPart={files.length > 1} />

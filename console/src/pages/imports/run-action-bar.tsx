@@ -1,3 +1,4 @@
+import { counted } from '../../components/format-number.ts';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -98,7 +99,8 @@ export function RunActionBar({ ids, run }: { readonly ids: RunIds; readonly run:
         busy={steer.isPending}
       >
         <p>
-          You cannot resume a cancelled run. The {run.totals.loaded.toLocaleString('en')} events loaded so far are kept
+          You cannot resume a cancelled run.{' '}
+          {counted(run.totals.loaded, 'event loaded so far is', 'events loaded so far are')} kept
           {run.options.target.kind === 'project'
             ? '; use Undo to remove them'
             : ' and can only be removed in the other service'}
@@ -172,7 +174,7 @@ function UndoDialog({ ids, onClose }: UndoDialogProps) {
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="danger" disabled={plan.data === undefined} busy={undo.isPending} onClick={() => undo.mutate()}>
             Undo
-            {plan.data === undefined ? '' : ` ${plan.data.events.toLocaleString('en')} events`}
+            {plan.data === undefined ? '' : ` ${counted(plan.data.events, 'event')}`}
           </Button>
         </>
       }

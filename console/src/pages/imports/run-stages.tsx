@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import { Badge } from '../../components/badge.tsx';
-import { formatBytes, formatDuration, formatRate } from '../../components/format-number.ts';
+import { counted, formatBytes, formatDuration, formatRate } from '../../components/format-number.ts';
 import { Section } from '../../components/section.tsx';
 import type { Run, RunState, Stage } from './imports-query.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
@@ -19,12 +19,12 @@ const descriptions: Readonly<Record<Stage['stage'], string>> = {
 };
 
 const partUnits: Readonly<Record<Exclude<Stage['stage'], 'report'>, string>> = {
-  export: 'parts',
-  check: 'parts',
-  replace: 'days',
-  load: 'days',
-  verify: 'days',
-  undo: 'days',
+  export: 'part',
+  check: 'part',
+  replace: 'day',
+  load: 'day',
+  verify: 'day',
+  undo: 'day',
 };
 
 /** The stages of a run with parts, amount, rate and time left. */
@@ -121,13 +121,14 @@ function stageShare({ state, share }: Stage): number | null {
 
 function factsOf(stage: Stage, isRunning: boolean): string[] {
   if (stage.state === 'pending') return ['not started'];
-  const of = (total: number | null): string => (total === null ? '' : ` of ${total.toLocaleString('en')}`);
+  const some = (done: number, total: number | null, one: string): string =>
+    total === null ? counted(done, one) : `${done.toLocaleString('en')} of ${counted(total, one)}`;
   const ms = stage.started_at === null || stage.finished_at === null ? undefined : spanMs(stage);
   return [
-    `${stage.done.toLocaleString('en')}${of(stage.total)} ${stage.unit}`,
+    some(stage.done, stage.total, stage.unit === 'records' ? 'record' : 'event'),
     stage.stage === 'report' || stage.parts_total === 0 || (stage.parts_total === null && stage.parts_done === 0)
       ? ''
-      : `${stage.parts_done.toLocaleString('en')}${of(stage.parts_total)} ${partUnits[stage.stage]}`,
+      : some(stage.parts_done, stage.parts_total, partUnits[stage.stage]),
     stage.bytes === 0 ? '' : formatBytes(stage.bytes),
     isRunning && stage.rate > 0 ? formatRate(stage.rate) : '',
     isRunning && stage.eta_seconds !== null ? `${formatDuration(stage.eta_seconds * 1000)} left` : '',

@@ -6,7 +6,7 @@ import { NumberText } from '../../components/number-text.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import type { PageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
-import { formatDuration, formatRate } from '../../components/format-number.ts';
+import { counted, formatDuration, formatRate } from '../../components/format-number.ts';
 import { type ListedRun, type Run, sourcesQuery } from './imports-query.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { durationMs, runProgress } from '../../components/run-progress.ts';
@@ -54,7 +54,7 @@ function columnsOf(projectId: number, sources: ReadonlyMap<string, string>): rea
           </Link>
           <p className="text-xs text-soft">
             {sources.get(row.source) ?? row.source}
-            {row.options.limit !== null && ` · trial of ${row.options.limit.toLocaleString('en')} records`}
+            {row.options.limit !== null && ` · trial of ${counted(row.options.limit, 'record')}`}
             {row.options.target.kind === 'http' && ' · to another service'}
           </p>
         </>

@@ -1,5 +1,5 @@
 import { Button } from '../../components/button.tsx';
-import { formatDuration } from '../../components/format-number.ts';
+import { counted, formatDuration } from '../../components/format-number.ts';
 import type { SettingValues } from '../../components/schema-values.ts';
 import { TextInput } from '../../components/text-input.tsx';
 import { datesOf, type ExportEstimate, estimateExport, lastYears, withDates } from './source-dates.ts';
@@ -48,7 +48,7 @@ export function SourceDateFields({ slug, values, error, onChange }: SourceDateFi
 }
 
 function estimateText({ days, ms }: ExportEstimate): string {
-  const count = `${days.toLocaleString('en')} ${days === 1 ? 'day' : 'days'}`;
+  const count = counted(days, 'day');
   if (ms === undefined) return count;
   return `${count}: the export takes at least ${formatDuration(ms)}, because the source limits requests per hour`;
 }

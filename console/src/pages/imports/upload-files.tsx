@@ -7,7 +7,7 @@ import { request } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { ErrorNote } from '../../components/error-note.tsx';
-import { formatBytes, formatDuration } from '../../components/format-number.ts';
+import { counted, formatBytes, formatDuration } from '../../components/format-number.ts';
 import { plainText } from '../../components/plain-text.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
@@ -100,7 +100,7 @@ function TotalRow({ active }: { readonly active: readonly ActiveUpload[] }) {
   return (
     <div className="flex flex-col gap-1 text-sm font-medium" role="status">
       <p className="flex justify-between gap-2">
-        {active.length} files still uploading
+        {counted(active.length, 'file')} still uploading
         <span className="text-soft tabular-nums">
           {formatBytes(bytes)} of {formatBytes(size)}
           {rate !== undefined && ` · ${formatBytes(rate)}/s · ${formatDuration(((size - bytes) / rate) * 1000)} left`}

@@ -1,3 +1,4 @@
+import { counted } from '../../components/format-number.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Pause, Play } from 'lucide-react';
@@ -207,7 +208,7 @@ function NotShownNote({ notShown, shown, breaks }: NotShownNoteProps) {
   return (
     <div className="flex flex-col gap-0.5 pt-2 text-xs text-soft">
       <p>
-        {shown.toLocaleString('en')} rows shown.{' '}
+        {counted(shown, 'row')} shown.{' '}
         {reasons.length > 0 && `${total} not shown: ${reasons.join('; ')}. They were processed normally.`}
       </p>
       {breaks > 0 && (

@@ -4,7 +4,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { Facts } from '../../components/facts.tsx';
-import { formatBytes } from '../../components/format-number.ts';
+import { counted, formatBytes } from '../../components/format-number.ts';
 import { Loading } from '../../components/loading.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -67,7 +67,9 @@ function MachineSection({ status }: { readonly status: ServiceStatus }) {
           ['Disk', `${formatBytes(disk.free_bytes)} free of ${formatBytes(disk.total_bytes)}`],
           [
             'Event store',
-            status.store.kind === 'embedded' ? `embedded, restarted ${status.store.restarts} times` : 'ClickHouse',
+            status.store.kind === 'embedded'
+              ? `embedded, restarted ${counted(status.store.restarts, 'time')}`
+              : 'ClickHouse',
           ],
           ['Metadata', status.metadata === 'sqlite' ? 'SQLite' : 'PostgreSQL'],
         ]}
@@ -90,7 +92,7 @@ function WorkSection({ status }: { readonly status: ServiceStatus }) {
             (process) =>
               [
                 `Plugins of ${process.thread}`,
-                `${process.instances} loaded, ${formatBytes(process.memory_bytes)}, restarted ${process.restarts} times`,
+                `${process.instances} loaded, ${formatBytes(process.memory_bytes)}, restarted ${counted(process.restarts, 'time')}`,
               ] as const,
           ),
         ]}

@@ -3,7 +3,7 @@ import type { CheckResult, SameRecords } from '../../run/results.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import { rejectedShare } from '../../run/check-problems.ts';
-import { integer } from '../../../base/integer-text.ts';
+import { counted, integer } from '../../../base/integer-text.ts';
 import type { CheckProblemCode } from '../../../wire/contract/import-runs.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 
@@ -100,15 +100,15 @@ function unclearReplace(
 /** Describes how an earlier run converted the same records, with numbers. */
 export function sameRecordsSentence({ run, created_at: at, records, loaded, again, removed }: SameRecords): string {
   const earlier =
-    `Run ${run} of ${at.slice(0, 16).replace('T', ' ')} UTC read ${integer(records)} of the same records and loaded ${integer(loaded)} events, ` +
+    `Run ${run} of ${at.slice(0, 16).replace('T', ' ')} UTC read ${integer(records)} of the same records and loaded ${counted(loaded, 'event')}, ` +
     'converted with other names, options, choices or code';
   return again === 0
     ? `${earlier}; the ids are the same, so the events it loaded stay unchanged.`
-    : `${earlier}; ${removed ? 'up to ' : ''}${integer(again)} events of this run would be stored in addition to them.`;
+    : `${earlier}; ${removed ? 'up to ' : ''}${counted(again, 'event')} of this run would be stored in addition to them.`;
 }
 
 function removedSentence({ run, loaded }: SameRecords): string {
-  return `Run ${run} has been removed, like all old scheduled runs: the ${integer(loaded)} events it loaded cannot be undone.`;
+  return `Run ${run} has been removed, like all old scheduled runs: the ${counted(loaded, 'event')} it loaded cannot be undone.`;
 }
 
 function storedBeforeSentence(same: SameRecords, target: RunOptions['target'], words: AdviceWords): string {
@@ -131,7 +131,7 @@ function noEvents({ records, rejected, skipped }: RunTotals, words: AdviceWords)
   const found =
     records === 0
       ? 'no records at all'
-      : `${integer(records)} records, ${integer(rejected)} of them rejected${reasons.slice(0, 3).join('')}, and no event that can be stored`;
+      : `${counted(records, 'record')}, ${integer(rejected)} of them rejected${reasons.slice(0, 3).join('')}, and no event that can be stored`;
   return (
     `The check expected at least one event to load, but found ${found}. ` +
     `Check that ${words.range}, the format and ${words.formatOptions} fit the source, then ${words.startAgain}.`
@@ -146,9 +146,9 @@ function tooManyRejected(
   // Rounded up so that the suggested share is sufficient.
   const enough = Math.min(1, Math.ceil(share * 10_000) / 10_000);
   // A record may become several events.
-  const what = rejected > records ? 'events of' : 'of';
+  const what = rejected > records ? `${counted(rejected, 'event')} of` : `${integer(rejected)} of`;
   return (
-    `${integer(rejected)} ${what} ${integer(records)} records were rejected by the check (${percent(share)}); ${words.rejectedMax} allows ` +
+    `The check rejected ${what} ${counted(records, 'record')} (${percent(share)}); ${words.rejectedMax} allows ` +
     `${percent(rejectedMax)}. See the reasons of the rejected records. Then correct ${words.formatOptions} ` +
     `or ${words.names} and ${words.startCorrected}, or ${words.skipRejected(enough)} to load the rest without them.`
   );

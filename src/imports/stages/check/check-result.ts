@@ -17,7 +17,7 @@ import type { RunOptions, RunTotals } from '../../run/run.ts';
 import { findProblems, sameRecordsSentence, type CheckProblem, type LoadConditions } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
 import { mostOf, type Sum } from './tally/findings.ts';
-import { integer } from '../../../base/integer-text.ts';
+import { counted, integer, plural } from '../../../base/integer-text.ts';
 import { possibleRules, unusualFindings } from './tally/unusual-findings.ts';
 import type { SharedDevices } from './tally/shared-devices.ts';
 import { addNoteCounts, createNoteSum, noteCountsOf, noteFindings } from './tally/note-tally.ts';
@@ -175,7 +175,7 @@ function warningsOf(checked: Checked, problems: readonly CheckProblem[]): readon
       note(
         'near_future',
         inFuture,
-        `${integer(inFuture)} events are less than a day in the future; check the time zone.`,
+        `${counted(inFuture, 'event')} ${plural(inFuture, 'is', 'are')} less than a day in the future; check the time zone.`,
       ),
     ...unusualWarnings(checked),
     standsOut && note('busiest_id', busiest[1], busySentence(busiest, events), [busiest[0]]),
@@ -230,7 +230,7 @@ function remaining({ sameRecords, replaces }: Checked, problems: readonly CheckP
 
 function replaceSentence({ run, plan }: RunToReplace): string {
   return (
-    `Run ${run} is undone before this one loads: ${integer(plan.events)} events of ${integer(plan.distinct_ids)} ids.` +
+    `Run ${run} is undone before this one loads: ${counted(plan.events, 'event')} of ${counted(plan.distinct_ids, 'id')}.` +
     plan.exceptions.map((sentence) => ` ${sentence}`).join('')
   );
 }
@@ -241,7 +241,7 @@ const filesShown = 5;
 
 function leftOutSentence(files: readonly LeftOutFile[]): string {
   const shown = files.slice(0, filesShown).map(({ file, reason, records = 0 }) => {
-    return `${file} – ${reason}${records === 0 ? '' : ` (${integer(records)} objects, counted as skipped)`}`;
+    return `${file} – ${reason}${records === 0 ? '' : ` (${counted(records, 'object')}, counted as skipped)`}`;
   });
   const more = files.length > filesShown ? `, and ${files.length - filesShown} more` : '';
   return `Files not imported: ${shown.join(', ')}${more}.`;
@@ -249,15 +249,15 @@ function leftOutSentence(files: readonly LeftOutFile[]): string {
 
 function repeatedSentence(count: number): string {
   return (
-    `About ${integer(count)} events occur on several days with the same uuid, name and distinct_id; ` +
-    'all of them will be stored.'
+    `About ${counted(count, 'event')} ${plural(count, 'occurs', 'occur')} on several days with the same uuid, name and distinct_id; ` +
+    'all occurrences will be stored.'
   );
 }
 
 function changedSentence(count: number): string {
-  const [are, their, events] = count === 1 ? ['is', 'its', 'event'] : ['are', 'their', 'events'];
+  const [are, their] = count === 1 ? ['is', 'its'] : ['are', 'their'];
   return (
-    `${count} duplicate ${events} ${are} not identical to the first event with ${their} uuid, name and distinct_id: properties or times ` +
+    `${counted(count, 'duplicate event')} ${are} not identical to the first event with ${their} uuid, name and distinct_id: properties or times ` +
     'differ. The earliest one is loaded.'
   );
 }
@@ -276,8 +276,8 @@ function sharedSentence(
   const [most] = shared;
   const example =
     most === undefined ? '' : ` (${JSON.stringify(most.id.slice(0, 60))} has ${integer(most.persons)} users)`;
-  const devices = shared.length === 1 ? 'device has' : 'devices have';
-  const count = `${isIncomplete ? 'At least ' : ''}${integer(shared.length)} ${devices} more than one user${example}`;
+  const devices = counted(shared.length, 'device has', 'devices have');
+  const count = `${isIncomplete ? 'At least ' : ''}${devices} more than one user${example}`;
   return `${count}: ${sharedOutcomes[policy]}`;
 }
 
@@ -287,8 +287,8 @@ function unmappedSentence(names: readonly string[]): string {
   const more = names.length > namesShown ? `, and ${integer(names.length - namesShown)} more` : '';
   const shown = names.slice(0, namesShown).map((name) => JSON.stringify(name.slice(0, 60)));
   return (
-    `${integer(names.length)} names that look specific to the source are not translated (${shown.join(', ')}${more}); add those with a ` +
-    'counterpart to the table of names.'
+    `${counted(names.length, 'name that looks', 'names that look')} specific to the source ${plural(names.length, 'is', 'are')} not ` +
+    `translated (${shown.join(', ')}${more}); add those with a counterpart to the table of names.`
   );
 }
 
@@ -306,7 +306,7 @@ function joinSentences({ options, tables }: Checked): readonly Sentence[] {
       [
         repeated > 0,
         () =>
-          `${integer(repeated)} rows of ${table} repeat the "${column}" of an earlier row; the first of each is used.`,
+          `${counted(repeated, 'row')} of ${table} ${plural(repeated, 'repeats', 'repeat')} the "${column}" of an earlier row; the first of each is used.`,
       ],
     ];
   });
@@ -314,8 +314,8 @@ function joinSentences({ options, tables }: Checked): readonly Sentence[] {
 
 function linksSentence(count: number): string {
   return (
-    `${integer(count)} links between ids ($identify, $create_alias, $groupidentify) are removed because the list of events does not include them: ` +
-    'the ids they link stay separate persons. Add their names to the list to keep them.'
+    `The list of events does not include ${counted(count, 'link')} between ids ($identify, $create_alias, $groupidentify): ` +
+    'the linked ids stay separate persons. Add these names to the list to keep the links.'
   );
 }
 

@@ -28,7 +28,7 @@ import {
 } from './load.ts';
 import { assertRunTable, byMonth, readFrames } from './read-table.ts';
 import { createSpeedLimit } from './speed-limit.ts';
-import { integer } from '../../../base/integer-text.ts';
+import { counted, integer } from '../../../base/integer-text.ts';
 import { rejectedShare } from '../../run/check-problems.ts';
 import { inOrder } from './in-order.ts';
 
@@ -331,7 +331,7 @@ function assertFewRejected({ check, progress, leased, words = fieldWords }: Load
   if (share <= rejectedMax) return;
   const enough = Math.min(1, Math.ceil(share * 10_000) / 10_000);
   throw new RunFailedError(
-    `${integer(rejected)} of ${integer(check.totals.records)} records were rejected by the check or the target; ${words.rejectedMax} allows ` +
+    `The check and the target rejected ${integer(rejected)} of ${counted(check.totals.records, 'record')}; ${words.rejectedMax} allows ` +
       `${Number((rejectedMax * 100).toPrecision(3))} %. Read the rejected records (their codes say why). Then ` +
       `${words.skipRejected(enough)} to skip them, or ${words.startAgain}.`,
   );

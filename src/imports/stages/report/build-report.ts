@@ -1,3 +1,4 @@
+import { counted } from '../../../base/integer-text.ts';
 import { isHeldByCheck } from '../../run/check-problems.ts';
 import { stagesOf } from '../../run/eta.ts';
 import { type StoredPart } from '../../run/leased-run.ts';
@@ -154,20 +155,16 @@ function conclude({ run, days, check, verify, isLoaded, off }: Facts): Conclusio
     return { verdict: 'exact_by_id', summary: `Every control total agrees. ${verify.detail}` };
   }
   const there = verify.stored_by_others ?? 0;
-  const loaded = count(run.totals.loaded, 'loaded event');
+  const loaded = counted(run.totals.loaded, 'loaded event');
   const others =
     there === 0
       ? ''
       : ` ${there.toLocaleString('en')} of them were stored before, by another import or by live capture.`;
-  const rejected = run.totals.rejected === 0 ? '' : ` Rejected: ${count(run.totals.rejected, 'record')}.`;
+  const rejected = run.totals.rejected === 0 ? '' : ` Rejected: ${counted(run.totals.rejected, 'record')}.`;
   return {
     verdict: 'exact',
     summary: `The store holds all of the ${loaded}, each with every property.${others}${rejected}`,
   };
-}
-
-function count(number: number, what: string): string {
-  return `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`;
 }
 
 /** Adds what the source says is missing; the run is incomplete then. */
@@ -205,8 +202,7 @@ function unfinished(run: Run, days: readonly StoredDay[]): string {
 function halfLoaded(days: readonly StoredDay[]): string {
   const count = days.filter((day) => !isLoaded(day) && isAdmitted(day)).length;
   if (count === 0) return '';
-  const of = count === 1 ? '1 more day' : `${count} more days`;
-  return ` Events of ${of} may be stored although persons and groups are not updated yet; undo the run to delete them.`;
+  return ` Events of ${counted(count, 'more day')} may be stored although persons and groups are not updated yet; undo the run to delete them.`;
 }
 
 function stageLine(stage: Stage, progress: StageProgress | undefined, now: number): StageLine {

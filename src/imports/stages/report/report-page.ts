@@ -1,6 +1,6 @@
 import { skippedReasons } from '../../../wire/contract/skipped-reasons.ts';
 import { eventChart, shownName, stageChart, timeChart } from './charts.ts';
-import { integer } from '../../../base/integer-text.ts';
+import { counted, firstOf, integer } from '../../../base/integer-text.ts';
 import { bytesText, durationText, percentText, timeText } from './figures.ts';
 import { cut, html as markup, nothing, type Html } from '../../../base/html.ts';
 import type { ReportResult, ReportTotals } from './report.ts';
@@ -46,7 +46,7 @@ function heading(report: ReportResult): Html {
     ['Run', run.id],
     ['Made', timeText(madeAt)],
   ];
-  if (options.limit !== null) facts.push(['Trial', `only the first ${integer(options.limit)} records`]);
+  if (options.limit !== null) facts.push(['Trial', `only ${firstOf(options.limit, 'record')}`]);
   if (run.promoted_from !== null) facts.push(['Full form of', run.promoted_from]);
   const rows = facts.map(([name, value]) => markup`<dt>${name}</dt><dd>${cut(value, 500)}</dd>`);
   return markup`<header><p><span class="badge ${tone}">${label}</span></p><h1>Import of ${cut(reportTitle(report), 300)}</h1>
@@ -59,7 +59,7 @@ function figures({ totals: { records, events, profiles, source_bytes: sourceByte
     ['Records read', integer(records.read), bytesText(sourceBytes)],
     ['Rejected', integer(records.rejected + events.rejected), rejectedNote(records, events)],
     ['Records skipped', integer(records.skipped), 'skipped on purpose'],
-    ['Events', integer(events.converted), `${integer(events.duplicates)} duplicates`],
+    ['Events', integer(events.converted), counted(events.duplicates, 'duplicate')],
     ...(persons + groups === 0
       ? []
       : [['Of these profiles', integer(persons + groups), `${integer(groups)} of groups`] as const]),
@@ -111,7 +111,7 @@ function timeSection(report: ReportResult): Html {
   const outside =
     bins.outside === 0
       ? nothing
-      : markup`<p>Not in the chart: ${integer(bins.outside)} events before the year 2000 or in the future; the table of days has them.</p>`;
+      : markup`<p>Not in the chart: ${counted(bins.outside, 'event')} before the year 2000 or in the future; the table of days has them.</p>`;
   const isStored = report.totals.events.verified !== null || report.totals.events.loaded > 0;
   return markup`<section><h2>Events per ${bins.unit}</h2>${timeChart(bins, isStored)}${outside}</section>
 <section>${dayTable(report)}</section>`;

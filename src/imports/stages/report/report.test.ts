@@ -120,7 +120,7 @@ describe('the report of a run', () => {
   it('contains each sentence once: the summary is not repeated as a problem or warning, and why a run failed is its problem', () => {
     const { check, run } = small;
     const missing = 'The export is incomplete: 2 visits lack 701 of their actions.';
-    const many = '3 of 100 records were rejected by the check (3 %).';
+    const many = 'The check rejected 3 of 100 records (3 %).';
     const note = { of: 'matomo_actions_truncated', kind: 'incomplete', count: 2, amount: 701, samples: [] } as const;
     const found = {
       ...check,

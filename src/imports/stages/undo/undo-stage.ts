@@ -1,3 +1,4 @@
+import { counted } from '../../../base/integer-text.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
@@ -320,7 +321,7 @@ async function incompleteExceptions({ db }: Undo, requested: readonly string[]):
 function tiesException(count: number): string[] {
   if (count === 0) return [];
   return [
-    `${count} ids are linked by stored events to more ids than can be rebuilt together: merges with them that were refused ` +
+    `${counted(count, 'id is', 'ids are')} linked by stored events to more ids than can be rebuilt together: merges with them that were refused ` +
       'because of this run stay refused.',
   ];
 }

@@ -1,4 +1,4 @@
-import { integer } from '../../../base/integer-text.ts';
+import { counted, integer, plural } from '../../../base/integer-text.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import type { VerifyCell, VerifyResult } from '../../run/results.ts';
 import type { Target } from '../../target.ts';
@@ -74,7 +74,8 @@ function ofOthers(stored: number, moved: number, otherProperties: number): strin
 }
 
 function stored(days: readonly VerifiedDay[], expected: number): string {
-  return `All ${integer(expected)} events of ${integer(days.length)} days are stored with the expected id, time`;
+  if (expected === 1) return 'The event is stored with the expected id, time';
+  return `All ${integer(expected)} events of ${counted(days.length, 'day')} are stored with the expected id, time`;
 }
 
 function whyById(transformed: number, active: ActiveTransformations): string {
@@ -89,7 +90,7 @@ function listed({ names }: ActiveTransformations): string {
 }
 
 function different(count: number, expected: number, found: number, active: ActiveTransformations): string {
-  const sentence = `${integer(found)} of ${integer(expected)} events are stored exactly as they were loaded; there are ${integer(count)} differences.`;
+  const sentence = `${integer(found)} of ${counted(expected, 'event')} ${plural(found, 'is', 'are')} stored exactly as loaded; found ${counted(count, 'difference')}.`;
   if (active.count === 0) return sentence;
   return (
     `${sentence} Transformations are active in the project${listed(active)}; they may drop or change events ` +
@@ -108,7 +109,7 @@ export function unreadableResult(
     `query:read and project:read, and ${words.compareAgain}`;
   return {
     verdict: 'unreadable',
-    detail: `The target acknowledged ${integer(expected)} events; ${why ?? noReader}.`,
+    detail: `The target acknowledged ${counted(expected, 'event')}; ${why ?? noReader}.`,
     expected,
     found: 0,
     cells: [],

@@ -9,7 +9,7 @@ import { fits } from '../../../choosing/unusual-values.ts';
 import type { RecordTimes } from '../../../formats/format.ts';
 import type { AdviceWords } from '../../../run/advice-words.ts';
 import type { UnusualFinding } from '../../../run/results.ts';
-import { integer } from '../../../../base/integer-text.ts';
+import { counted, integer } from '../../../../base/integer-text.ts';
 import { cutTogether, type UnusualSum } from './unusual-tally.ts';
 
 interface UnusualFindingsOptions {
@@ -31,43 +31,52 @@ export function unusualFindings(
     const rule = choice?.[of] ?? unusualValues[of].rules[0];
     const together = of === 'long_ids' && rule === 'cut' ? cutTogether(sum) : 0;
     const outcome =
-      `${integer(found.count)} ${nouns[of]} (${samples.map((sample) => JSON.stringify(sample)).join(', ')}): ` +
+      `${counted(found.count, ...nouns[of])} (${samples.map((sample) => JSON.stringify(sample)).join(', ')}): ` +
       `${outcomeOf(of, rule)}${together === 0 ? '' : `; ${integer(together)} different ids become fewer that way`}.`;
     const detail = `${outcome} Other rules: ${otherRules(of, rule, { words, times })}.`;
     return [{ of, rule, count: found.count, samples, outcome, detail }];
   });
 }
 
-const nouns: Readonly<Record<UnusualValue, string>> = {
-  padded_ids: 'events have ids with leading or trailing white space',
-  long_ids: 'events have ids of more than 200 characters',
-  long_names: 'events have names of more than 200 characters',
-  long_properties: 'properties have names of more than 200 characters',
-  odd_times: 'events have a time before the year 2000, far in the future, or unreadable',
+const nouns: Readonly<Record<UnusualValue, readonly [one: string, many: string]>> = {
+  padded_ids: [
+    'event has an id with leading or trailing white space',
+    'events have ids with leading or trailing white space',
+  ],
+  long_ids: ['event has an id of more than 200 characters', 'events have ids of more than 200 characters'],
+  long_names: ['event has a name of more than 200 characters', 'events have names of more than 200 characters'],
+  long_properties: [
+    'property has a name of more than 200 characters',
+    'properties have names of more than 200 characters',
+  ],
+  odd_times: [
+    'event has a time before the year 2000, far in the future, or unreadable',
+    'events have a time before the year 2000, far in the future, or unreadable',
+  ],
 };
 
 const outcomes: { readonly [Value in UnusualValue]: Readonly<Record<RuleOf<Value>, string>> } = {
   padded_ids: {
-    keep: 'they are different from the ids without it',
-    trim: 'it is removed',
-    reject: 'their records are rejected',
+    keep: 'kept, and different from ids without it',
+    trim: 'the white space is removed',
+    reject: 'rejected',
   },
   long_ids: {
-    cut: 'they are truncated to that, as the store does',
-    shorten: 'they are shortened to that, with a hash at the end',
-    reject: 'their records are rejected',
+    cut: 'truncated to that, as the store does',
+    shorten: 'shortened to that, with a hash at the end',
+    reject: 'rejected',
   },
-  long_names: { reject: 'they are rejected', shorten: 'they are shortened to that, with a hash at the end' },
+  long_names: { reject: 'rejected', shorten: 'shortened to that, with a hash at the end' },
   long_properties: {
-    keep: 'they stay as they are',
-    shorten: 'they are shortened to that, with a hash at the end',
-    reject: 'their records are rejected',
+    keep: 'kept unchanged',
+    shorten: 'shortened to that, with a hash at the end',
+    reject: 'rejected',
   },
   odd_times: {
-    keep: 'from 1900 until a day ahead they stay, others are rejected; check that the source has the time zone and unit that the format expects',
+    keep: 'times from 1900 until a day ahead are kept, others are rejected; check that the source has the time zone and unit that the format expects',
     guess: 'unambiguous times are read',
-    received: 'the time at which the source received them replaces it, if known',
-    reject: 'their records are rejected',
+    received: 'replaced by the time at which the source received the event, if known',
+    reject: 'rejected',
   },
 };
 
