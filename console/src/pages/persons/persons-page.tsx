@@ -24,7 +24,7 @@ const filters = [
   {
     kind: 'choice',
     name: 'identified',
-    label: 'Identified and anonymous',
+    label: 'Any kind',
     choices: [
       { value: 'true', label: 'Identified only' },
       { value: 'false', label: 'Anonymous only' },
