@@ -34,7 +34,14 @@ export default defineConfig({
     ],
     sidebar: sidebar(docs),
     outline: [2, 3],
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        // Background that would rank above the pages that answer a question.
+        _render: (text, env, markdown) =>
+          /^(decisions\/|benchmarks-log)/.test(String(env.relativePath)) ? '' : markdown.render(text, env),
+      },
+    },
     footer: { message: 'MIT licence' },
   },
   // Programs and schemas that pages offer for download.
