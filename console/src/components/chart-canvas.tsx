@@ -39,7 +39,7 @@ export function ChartCanvas(props: ChartCanvasProps) {
         { ...axis, values: timeLabels },
         {
           ...axis,
-          size: 56,
+          size: (_plot, values) => axisWidth(values),
           incrs: ticks,
           values: (_plot, splits) => splits.map((value) => latest.current.format(value)),
         },
@@ -85,6 +85,11 @@ function hooksOf(host: HTMLElement, kind: Kind, onSelect: ChartProps['onSelect']
     setLegend: [(plot) => (host.dataset['hover'] = String(plot.cursor.idx !== null && plot.cursor.idx !== undefined))],
     setSelect: [(plot) => onSelect && selectRange(plot, kind, onSelect)],
   };
+}
+
+/** In pixels, for labels such as 1,000,000. uPlot asks for it before it knows any. */
+function axisWidth(labels: readonly string[] | null): number {
+  return Math.max(56, 20 + 7 * Math.max(0, ...(labels ?? []).map(({ length }) => length)));
 }
 
 function seriesOf(shape: string, kind: Kind, colour: (name: string) => string, value: Series.Value): Series {
