@@ -54,9 +54,9 @@ export function CheckFindings({ ids, check, run, showsProblems }: CheckFindingsP
       {isHeld ? (
         showsProblems && <CheckProblems run={run} />
       ) : (
-        <Notice tone={check.verdict === 'passed' ? 'ok' : 'danger'}>
-          {check.verdict === 'passed' ? 'Check passed. ' : 'Check failed. '}
-          <NumberText value={eventsToLoad(check)} /> events can be loaded.
+        <Notice tone={check.verdict === 'passed' ? 'ok' : 'info'}>
+          {check.verdict === 'passed' ? 'Check passed. ' : 'The run continued despite problems that the check found. '}
+          <NumberText value={eventsToLoad(check)} /> events to load.
         </Notice>
       )}
       <CheckFigures check={check} run={run} />
