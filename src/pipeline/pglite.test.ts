@@ -5,6 +5,7 @@ import type { Metadata } from '../stores/metadata/database.ts';
 import { findGroup } from './persons/read-groups.ts';
 import { decideDeadLetters, listDeadLetters } from './dead-letter-queries.ts';
 import { testReplays } from '../../test/conformance/pipeline/replay.ts';
+import { testRetention } from '../../test/conformance/pipeline/retention.ts';
 import { summarizeWarnings } from './read-warnings.ts';
 import { kyselyOf, openPglite } from '../../test/support/pglite.ts';
 import { createBench, uuid, type Bench } from '../../test/support/pipeline.ts';
@@ -74,5 +75,12 @@ describe('the pipeline on PostgreSQL', () => {
 
 testReplays(async () => {
   await sql`truncate dead_letters, dead_letter_replays`.execute(db);
+  return { db, [Symbol.asyncDispose]: async () => undefined };
+});
+
+testRetention(async () => {
+  await sql`truncate dead_letters, dead_letter_replays, ingestion_warnings, plugin_metrics, plugin_own_metrics`.execute(
+    db,
+  );
   return { db, [Symbol.asyncDispose]: async () => undefined };
 });

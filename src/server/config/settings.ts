@@ -351,6 +351,22 @@ export const settingDefinitions = {
     max: 365,
     help: 'Days that plugin logs and errors are kept.',
   },
+  deadLetterDays: {
+    env: 'MILLRACE_DEAD_LETTER_DAYS',
+    type: 'integer',
+    default: 365,
+    min: 0,
+    max: 3650,
+    help: 'Days that dead letters are kept, whether open or decided, and their replays. 0 keeps them until their project is deleted.',
+  },
+  countDays: {
+    env: 'MILLRACE_COUNT_DAYS',
+    type: 'integer',
+    default: 400,
+    min: 31,
+    max: 3650,
+    help: 'Days that hourly counts are kept: ingestion warnings, and the metrics of plugin configs.',
+  },
   ...importSettings,
   failAt: {
     env: 'MILLRACE_FAIL_AT',

@@ -1,4 +1,4 @@
-/** The role `jobs`: imports in a separate process, jobs and schedules of plugins and imports, replays of dead letters. */
+/** The role `jobs`: imports in a separate process, jobs and schedules of plugins and imports, replays of dead letters, retention. */
 import type { Answers } from '../../base/calls.ts';
 import { createProjectIngest, hasFiledAgreement } from '../../imports/targets/project-ingest.ts';
 import { runFigures } from '../../imports/run/run-figures.ts';
@@ -14,6 +14,7 @@ import type { ServiceDeps } from './service-deps.ts';
 import { answersOfEnds } from './stored-so-far.ts';
 import { hostThread, type ThreadHost } from './thread-host.ts';
 import { runReplays } from '../../pipeline/replay-runner.ts';
+import { applyRetention } from '../../pipeline/retention.ts';
 
 /** Returns the import process, not started yet. `parts` receives what must be stopped. */
 export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts: AsyncDisposableStack): ThreadHost {
@@ -21,6 +22,7 @@ export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts:
   startJobs(deps, plugins.runtime, parts);
   startReplays(deps, parts);
   startSchedules(deps, parts);
+  startRetention(deps, parts);
   // Runs are resumed: each stage keeps its progress in the metadata store.
   const held = followHeldRuns(deps);
   const imports = hostThread(
@@ -68,6 +70,18 @@ async function gaugeRuns({ metrics, db, clock }: ServiceDeps): Promise<void> {
 function startReplays({ settings, ...deps }: ServiceDeps, parts: AsyncDisposableStack): void {
   const stop = new AbortController();
   const running = runReplays({ ...deps, eventBytesMax: settings.captureEventBytesMax, signal: stop.signal });
+  parts.defer(() => {
+    stop.abort();
+    return running;
+  });
+}
+
+/** Starts the removal of old rows. `parts` receives what must be stopped. */
+function startRetention({ settings, db, log }: ServiceDeps, parts: AsyncDisposableStack): void {
+  const stop = new AbortController();
+  const { deadLetterDays, countDays } = settings;
+  const clock = createDatabaseClock(db);
+  const running = applyRetention({ db, log, clock, deadLetterDays, countDays, signal: stop.signal });
   parts.defer(() => {
     stop.abort();
     return running;

@@ -1,0 +1,138 @@
+import { isoMicros } from '../base/clock.ts';
+import { repeat } from '../base/repeat.ts';
+import { dayMs } from '../base/time.ts';
+import type { Metadata } from '../stores/metadata/database.ts';
+import type { DatabaseClock } from '../stores/metadata/database-clock.ts';
+import type { DeadLetterState } from '../stores/metadata/tables/pipeline.ts';
+import type { Log } from '../server/telemetry/log.ts';
+import { noProject } from './dead-letters.ts';
+
+export interface Retention {
+  /** Days that dead letters and their replays are kept; 0: until their project is deleted. */
+  readonly deadLetterDays: number;
+  /** Days that hourly counts are kept. */
+  readonly countDays: number;
+}
+
+interface RetentionDeps extends Retention {
+  readonly db: Metadata;
+  readonly clock: DatabaseClock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Dead letters of a project. Beyond that the oldest are removed, decided ones first. */
+export const deadLettersMax = 1_000_000;
+const everyMs = dayMs / 4;
+const rowsAtOnce = 500;
+/** In the order in which they are removed. */
+const states: readonly DeadLetterState[] = ['discarded', 'replayed', 'open'];
+
+/** Removes old rows now and every few hours, so that the metadata store does not grow forever. Ends when aborted; never rejects. */
+export function applyRetention({ db, clock, log, signal, ...kept }: RetentionDeps): Promise<void> {
+  const prune = async (): Promise<void> => {
+    const now = await clock.now();
+    const removed = await pruneDeadLetters(db, { now, days: kept.deadLetterDays, signal });
+    if (removed > 0) log.info({ removed }, 'removed old dead letters');
+    await pruneCounts(db, { now, days: kept.countDays });
+  };
+  const onTrouble = (err: unknown): void => log.warn({ err }, 'failed to remove old dead letters and counts, retrying');
+  return repeat(everyMs, prune, { signal, onTrouble });
+}
+
+interface PruneOptions {
+  /** ms since the epoch. */
+  readonly now: number;
+  readonly days: number;
+}
+
+/** Removes dead letters by age and count, except those of a replay that has not ended. Returns how many. */
+export async function pruneDeadLetters(
+  db: Metadata,
+  { now, days, max = deadLettersMax, signal }: PruneOptions & { readonly max?: number; readonly signal?: AbortSignal },
+): Promise<number> {
+  const before = days === 0 ? undefined : isoMicros(now - days * dayMs);
+  let removed = 0;
+  for (const projectId of await projectIds(db)) {
+    for (const state of states) {
+      if (before !== undefined) removed += await removeOldest(db, { projectId, state, before, signal });
+    }
+    let over = (await countOf(db, projectId)) - max;
+    for (const state of states) {
+      if (over <= 0) break;
+      const gone = await removeOldest(db, { projectId, state, max: over, signal });
+      [over, removed] = [over - gone, removed + gone];
+    }
+  }
+  if (before !== undefined) await db.deleteFrom('dead_letter_replays').where('ended_at', '<', before).execute();
+  return removed;
+}
+
+/** Removes hourly counts: ingestion warnings, and the metrics of plugin configs. */
+export async function pruneCounts(db: Metadata, { now, days }: PruneOptions): Promise<void> {
+  const before = isoMicros(now - days * dayMs);
+  for (const projectId of await projectIds(db)) {
+    for (const table of ['ingestion_warnings', 'plugin_metrics', 'plugin_own_metrics'] as const) {
+      await db.deleteFrom(table).where('project_id', '=', projectId).where('hour', '<', before).execute();
+    }
+  }
+}
+
+async function projectIds(db: Metadata): Promise<readonly number[]> {
+  const rows = await db.selectFrom('projects').select('id').execute();
+  return [noProject, ...rows.map(({ id }) => id)];
+}
+
+async function countOf(db: Metadata, projectId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('dead_letters')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+interface Oldest {
+  readonly projectId: number;
+  readonly state: DeadLetterState;
+  /** Only letters received before this time. */
+  readonly before?: string;
+  readonly max?: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Removes a few at a time, since other writers wait meanwhile. */
+async function removeOldest(
+  db: Metadata,
+  { projectId, state, before, max = Infinity, signal }: Oldest,
+): Promise<number> {
+  for (let removed = 0; ;) {
+    const limit = Math.min(rowsAtOnce, max - removed);
+    if (limit <= 0 || signal?.aborted === true) return removed;
+    const rows = await db
+      .selectFrom('dead_letters as letter')
+      .select('letter.id')
+      .where('letter.project_id', '=', projectId)
+      .where('letter.state', '=', state)
+      .$if(before !== undefined, (query) => query.where('letter.received_at', '<', before ?? ''))
+      .where(({ eb, not, exists }) =>
+        not(
+          exists(
+            eb
+              .selectFrom('dead_letter_replays as replay')
+              .select('replay.id')
+              .whereRef('replay.id', '=', 'letter.replay_id')
+              .where('replay.state', 'in', ['queued', 'running']),
+          ),
+        ),
+      )
+      .orderBy('letter.received_at')
+      .limit(limit)
+      .execute();
+    if (rows.length === 0) return removed;
+    const ids = rows.map(({ id }) => id);
+    // Only if it is still in that state: a user may have replayed it in the meantime.
+    await db.deleteFrom('dead_letters').where('id', 'in', ids).where('state', '=', state).execute();
+    removed += rows.length;
+  }
+}
