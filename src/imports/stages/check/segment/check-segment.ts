@@ -269,7 +269,7 @@ function createCounter(deps: SegmentCheckDeps, place: SegmentPlace, found: Found
         put(converted, event.properties, { line, isLink });
         return;
       }
-      if (isLink && !isCounted(event, ofRecord)) return;
+      if (isLink && !isCounted(event, ofRecord)) return tally.forget(1);
       if (converted.code === 'invalid_event_timestamp') tally.unusual.time(event.timestamp);
       refuse(converted, line, text());
     },
@@ -316,6 +316,7 @@ const notAnEvent = `not stored as events: ${notEventNames.join(', ')}`;
 function storedEvents(tally: SegmentTally, events: readonly WireEvent[], refused: number): readonly WireEvent[] {
   const isStored = ({ event }: WireEvent): boolean => notEventWarning(event) === undefined;
   const stored = events.every(isStored) ? events : events.filter(isStored);
+  tally.forget(events.length - stored.length);
   if (stored.length + refused === 0) tally.skip(events.length === 0 ? emptyResult : notAnEvent);
   return stored;
 }

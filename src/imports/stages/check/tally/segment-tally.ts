@@ -19,6 +19,7 @@ export interface SegmentTally {
   skip(reason: string): void;
   reject(rejected: RejectedRecord, kind: 'unreadable' | 'refused'): void;
   readonly choose: ChoiceTally['choose'];
+  readonly forget: ChoiceTally['forget'];
   readonly unusual: UnusualTally;
   note(notes: readonly FoundNote[]): void;
   /** Counts a record that became events, or would have: `events` is empty if all of them are rejected. `text` is its JSON. */
@@ -49,7 +50,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
   const notes = createNoteSum();
   const events = createEventTally(unusual, now);
   const skipped = new Map<string, number>();
-  const choice = createChoiceTally();
+  const { found: foundChoice, ...choice } = createChoiceTally();
   const errors = createErrorGroups();
   const samples: Findings['samples'][number][] = [];
   const unmappedProperties = new Map<string, number>();
@@ -64,7 +65,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       skips += 1;
       countReason(skipped, reason, 1);
     },
-    choose: choice.choose,
+    ...choice,
     unusual,
     note: (found) => addNotes(notes, found),
     reject: ({ code, reason, part, line, original }, kind) => {
@@ -103,7 +104,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
     findings: () => ({
       ...counts,
       skipped: Object.fromEntries(skipped),
-      ...choice.found(),
+      ...foundChoice(),
       ...events.found(unmapped),
       errors: errors.list(),
       samples,
@@ -127,6 +128,8 @@ function isDeep(text: string): boolean {
 /** Counts the effects of the run's choice on the events of a segment. */
 interface ChoiceTally {
   choose(chosen: Chosen): void;
+  /** Stops counting events that a choice kept, because they count neither as converted nor as refused. */
+  forget(events: number): void;
   /** Returns an empty object without a choice. */
   found(): Pick<Findings, 'choice'>;
 }
@@ -134,10 +137,15 @@ interface ChoiceTally {
 function createChoiceTally(): ChoiceTally {
   const leftOut = new Map<string, number>();
   let events = 0;
+  let hasChoice = false;
   return {
     choose: ({ read, leftOut: reasons }) => {
+      hasChoice = true;
       events += read;
       for (const reason of reasons) countReason(leftOut, reason, 1);
+    },
+    forget: (count) => {
+      if (hasChoice) events -= count;
     },
     found: () => (events === 0 ? {} : { choice: { read: events, leftOut: Object.fromEntries(leftOut) } }),
   };

@@ -22,9 +22,15 @@ function linesOf(records: readonly unknown[]): readonly string[] {
   return [...lines, ...again.toReversed(), '{"broken', ...again];
 }
 
+/** Neither the event nor the link of such a record is stored: its time is too far in the future. */
+const refusedWithLinks = [1, 2].map((n) => ({
+  event: 'Order Done',
+  properties: { time: 9_000_000_000 + n, distinct_id: `u-${n}`, $user_id: `u-${n}`, $device_id: `late-${n}` },
+}));
+
 const sources: Readonly<Record<string, { readonly lines: readonly string[]; readonly options: Partial<RunOptions> }>> =
   {
-    mixpanel: { lines: linesOf([...mixpanelRecords(3, 120)]), options: { format: 'mixpanel' } },
+    mixpanel: { lines: linesOf([...mixpanelRecords(3, 120), ...refusedWithLinks]), options: { format: 'mixpanel' } },
     amplitude: { lines: linesOf([...amplitudeRecords(5, 120)]), options: { format: 'amplitude' } },
     posthog: {
       lines: linesOf([...posthogRecords(8, 120)]),
@@ -94,6 +100,8 @@ async function found(name: string, { choice, code }: Request[1], division: Divis
   await test.stage('first', lines.slice(0, 70), division.perSegment);
   await test.stage('second', lines.slice(70), division.perSegment);
   const { totals, errors, warnings, odd_values: unusual, identity } = await checkAll(test, code, division);
+  const { events_read: read, left_out: excluded = {} } = totals;
+  expect(read).toBe(totals.events + Object.values(excluded).reduce((sum, count) => sum + count, 0));
   const events = (await test.lines()).toSorted();
   const rejected = (await test.rejected()).map(({ part, line, code: of, reason }) => [part, line, of, reason]);
   return { totals: withoutReasons(totals), errors, warnings, unusual, identity, events, rejected: rejected.toSorted() };
