@@ -140,7 +140,7 @@ function answers(): string[] {
       ],
     }),
     `Each is kept as a dead letter, with a code of the [ingestion warnings](warnings.md). At most ${count(listedRejectionsMax)} are listed; ` +
-      `with more, ${code('rejected_total')} is their number. A request without any valid event is refused as a whole, and so is one with an ` +
+      `with more, ${code('rejected_total')} is their number. A request is refused as a whole if it has no valid event, or if it has an ` +
       `invalid event and ${code('Prefer: handling=strict')}. With ${code('beacon=1')} in the query the response is 204 instead of 200.`,
     table(
       ['Status', 'Code', 'Meaning'],

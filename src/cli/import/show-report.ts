@@ -71,8 +71,8 @@ function day(time: string): string {
 function profileRows({ persons, groups } = { persons: 0, groups: 0 }): readonly (readonly [string, number])[] {
   if (persons + groups === 0) return [];
   return [
-    ['of these profiles of persons', persons],
-    ['of these profiles of groups', groups],
+    ['  person profiles', persons],
+    ['  group profiles', groups],
   ];
 }
 
