@@ -106,6 +106,10 @@ it('transformations: written, tested, installed, enabled, watched, upgraded and 
   await seat.type('sed -i.bak s/1.0.0/1.1.0/ paid-tier/plugin.json');
   await seat.type(takeOne(name, '6. Upgrade and roll back'));
   expect(await apiGet(service.server, `${configsPath}1/`)).toMatchObject({ enabled: true, error: '' });
+
+  await seat.type(takeOne(name, 'Run a transformation for some events only'));
+  const filter = { $filter: { events: ['sign up', 'order *'] } };
+  expect(await apiGet(service.server, `${configsPath}1/settings/`)).toMatchObject(filter);
 });
 
 it('plugin configs: on the command line, over REST, and in the console', async () => {

@@ -123,7 +123,7 @@ const below = (path: string): Row => ({
   args: (on) => ['mixpanel', on.file, '--to', on.server.url + path, '--project-key', projectKey],
   code: 'target_base_path',
   says: /expected an address below which \/batch\/ accepts events/,
-  advises: /give --to http:\/\/127\.0\.0\.1:\d+, where/,
+  advises: /set --to to http:\/\/127\.0\.0\.1:\d+/,
 });
 const elsewhere = (to: keyof Scene['urls'], row: Omit<Row, 'args'>): Row => ({
   ...row,

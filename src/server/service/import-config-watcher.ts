@@ -1,5 +1,6 @@
 /** Records what import runs do in the metrics, log and error of their configs, as for transformations. */
 import { isoMicros, type Clock } from '../../base/clock.ts';
+import { counted, integer } from '../../base/integer-text.ts';
 import { hourMs } from '../../base/time.ts';
 import type { RunWatcher } from '../../imports/run/run-watcher.ts';
 import type { Run, RunTotals } from '../../imports/run/run.ts';
@@ -32,7 +33,7 @@ type Figures = Pick<ConfigCounts, 'succeeded' | 'failed' | 'dropped'>;
 /** Metrics: loaded events, rejected records and events, and skipped ones. */
 export function createImportConfigWatcher({ db, clock, log, days }: ImportConfigWatcherDeps): ImportConfigWatcher {
   const logs = createPluginLogs(db, { days, clock, log });
-  const counted = new Map<string, Figures>();
+  const countedRuns = new Map<string, Figures>();
   const counts = createWriteBuffer<ConfigCounts>({
     what: 'metrics of imports',
     log,
@@ -63,9 +64,9 @@ export function createImportConfigWatcher({ db, clock, log, days }: ImportConfig
   };
   const count = ({ id, configId, projectId, totals }: Run): void => {
     const now = figuresOf(totals);
-    const before = counted.get(id);
+    const before = countedRuns.get(id);
     // Progress before this process was counted already.
-    counted.set(id, before === undefined ? now : highest(before, now));
+    countedRuns.set(id, before === undefined ? now : highest(before, now));
     if (before === undefined) return;
     const more = growth(before, now);
     if (more.succeeded + more.failed + more.dropped === 0) return;
@@ -74,7 +75,7 @@ export function createImportConfigWatcher({ db, clock, log, days }: ImportConfig
   };
   return {
     entered: (run, stage) => {
-      if (!counted.has(run.id)) {
+      if (!countedRuns.has(run.id)) {
         count(run);
         errors.add({ configId: run.configId, error: '' });
       }
@@ -84,7 +85,7 @@ export function createImportConfigWatcher({ db, clock, log, days }: ImportConfig
     waits: (run, reason) => say(run, 'WARN', `waits: ${reason}`),
     ended: (run, how, reason) => {
       count(run);
-      counted.delete(run.id);
+      countedRuns.delete(run.id);
       if (how === 'failed') errors.add({ configId: run.configId, error: reason });
       say(run, how === 'failed' ? 'ERROR' : 'INFO', how === 'failed' ? `failed: ${reason}` : words[how](run.totals));
     },
@@ -96,7 +97,7 @@ export function createImportConfigWatcher({ db, clock, log, days }: ImportConfig
 
 const words = {
   completed: ({ records, rejected, loaded }: RunTotals) =>
-    `completed: ${records} records, ${rejected} rejected, ${loaded} events loaded`,
+    `completed: ${counted(records, 'record')}, ${integer(rejected)} rejected, ${counted(loaded, 'event')} loaded`,
   lost: () => 'paused, cancelled or resumed elsewhere',
   released: () => 'the service is stopping; the run will be resumed',
 } as const;
