@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { findPostgres } from './test/support/postgres-server.ts';
@@ -22,17 +22,14 @@ const standIns = hasPostgres
   ? globSync('src/**/postgres.services.test.ts').map((path) => path.replace('postgres.services', 'pglite'))
   : [];
 
-// A file waits half of the time, for processes, the disk and intervals: one worker per processor would leave half of them idle. An e2e
-// file takes up to 2 GiB with its service, event store and browser.
-const maxWorkers = Math.max(2, Math.min(2 * availableParallelism() + 1, 8, Math.floor(totalmem() / 2 ** 31)));
-
 // Tests start hundreds of processes and threads, each of which would strip and compile the same sources. As bin/millrace.js has it.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers,
+    // An e2e file runs several processes and waits for them half of the time. More files at a time only wait for each other.
+    maxWorkers: Math.min(4, Math.max(3, availableParallelism())),
     projects: [
       {
         test: {
