@@ -1,4 +1,4 @@
-import { firstOf } from '../../base/integer-text.ts';
+import { firstOf, plural } from '../../base/integer-text.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { parseExactValues } from '../../base/exact-json.ts';
 import type { WireEvent } from '../../wire/contract/wire-event.ts';
@@ -103,7 +103,10 @@ function rejected(name: string, outcomes: readonly TransformOutcome[], { choice 
   const failures = outcomes.filter((outcome) => outcome.kind === 'failed');
   const [first] = failures;
   if (first === undefined) return undefined;
-  const message = `the transform "${name}" fails for ${failures.length} of ${firstOf(outcomes.length, 'event')}: ${first.reason}`;
+  const some = firstOf(outcomes.length, 'event');
+  const which = outcomes.length === 1 ? some : `${failures.length} of ${some}`;
+  // The reason names the transform.
+  const message = `${which} ${plural(failures.length, 'fails', 'fail')}: ${first.reason}`;
   const advice = `correct the transform "${name}"`;
   // Joined tables are not read yet; with their columns it may succeed.
   return failures.length === outcomes.length && choice?.join === undefined

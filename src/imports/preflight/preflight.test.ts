@@ -239,7 +239,7 @@ describe('the check of a transform before an import', () => {
       codeOf(() => (event) => (event.event === 'A' ? failed : kept(event))),
       {
         level: 'warning',
-        message: expect.stringMatching(/^the transform ".*" fails for 1 of the first 2 events: .*Error: no price/),
+        message: expect.stringMatching(/^1 of the first 2 events fails: the transform ".*": .*Error: no price/),
       },
     ],
     ['asks for storage', codeOf(() => kept, ['storage.set']), { level: 'problem', code: 'transform_refused' }],
