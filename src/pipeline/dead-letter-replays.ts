@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import type { Expression, ExpressionBuilder, Selectable, SqlBool } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Database, Metadata } from '../stores/metadata/database.ts';
@@ -57,6 +57,23 @@ export interface HeldReplay extends Lease {
 const failuresMax = 100;
 const idsPerFailure = 10;
 
+/** Returns the condition that no replay which has not ended has selected a dead letter. */
+export function isInNoActiveReplay({
+  eb,
+  not,
+  exists,
+}: ExpressionBuilder<Database, 'dead_letters'>): Expression<SqlBool> {
+  return not(
+    exists(
+      eb
+        .selectFrom('dead_letter_replays as other')
+        .select('other.id')
+        .whereRef('other.id', '=', 'dead_letters.replay_id')
+        .where('other.state', 'in', ['queued', 'running']),
+    ),
+  );
+}
+
 /** Starts a replay of the open letters that match and are in no other replay. `now` in ms. */
 export async function beginReplay(
   db: Queries,
@@ -69,17 +86,7 @@ export async function beginReplay(
       .updateTable('dead_letters')
       .set({ replay_id: id })
       .where('id', 'in', chosen)
-      .where(({ eb, not, exists }) =>
-        not(
-          exists(
-            eb
-              .selectFrom('dead_letter_replays as other')
-              .select('other.id')
-              .whereRef('other.id', '=', 'dead_letters.replay_id')
-              .where('other.state', 'in', ['queued', 'running']),
-          ),
-        ),
-      )
+      .where(isInNoActiveReplay)
       .executeTakeFirst();
     const matched = Number(marked.numUpdatedRows);
     await tx

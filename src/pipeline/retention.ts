@@ -5,6 +5,7 @@ import type { Metadata } from '../stores/metadata/database.ts';
 import type { DatabaseClock } from '../stores/metadata/database-clock.ts';
 import type { DeadLetterState } from '../stores/metadata/tables/pipeline.ts';
 import type { Log } from '../server/telemetry/log.ts';
+import { isInNoActiveReplay } from './dead-letter-replays.ts';
 import { noProject } from './dead-letters.ts';
 
 export interface Retention {
@@ -110,29 +111,24 @@ async function removeOldest(
     const limit = Math.min(rowsAtOnce, max - removed);
     if (limit <= 0 || signal?.aborted === true) return removed;
     const rows = await db
-      .selectFrom('dead_letters as letter')
-      .select('letter.id')
-      .where('letter.project_id', '=', projectId)
-      .where('letter.state', '=', state)
-      .$if(before !== undefined, (query) => query.where('letter.received_at', '<', before ?? ''))
-      .where(({ eb, not, exists }) =>
-        not(
-          exists(
-            eb
-              .selectFrom('dead_letter_replays as replay')
-              .select('replay.id')
-              .whereRef('replay.id', '=', 'letter.replay_id')
-              .where('replay.state', 'in', ['queued', 'running']),
-          ),
-        ),
-      )
-      .orderBy('letter.received_at')
+      .selectFrom('dead_letters')
+      .select('id')
+      .where('project_id', '=', projectId)
+      .where('state', '=', state)
+      .$if(before !== undefined, (query) => query.where('received_at', '<', before ?? ''))
+      .where(isInNoActiveReplay)
+      .orderBy('received_at')
       .limit(limit)
       .execute();
     if (rows.length === 0) return removed;
     const ids = rows.map(({ id }) => id);
-    // Only if it is still in that state: a user may have replayed it in the meantime.
-    await db.deleteFrom('dead_letters').where('id', 'in', ids).where('state', '=', state).execute();
-    removed += rows.length;
+    // In the meantime a user may have decided a letter, or selected it for a replay.
+    const { numDeletedRows } = await db
+      .deleteFrom('dead_letters')
+      .where('id', 'in', ids)
+      .where('state', '=', state)
+      .where(isInNoActiveReplay)
+      .executeTakeFirstOrThrow();
+    removed += Number(numDeletedRows);
   }
 }
