@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parseExact } from '../../api/exact-json.ts';
 import { foundNames, selectionOf, withName } from './found-names.ts';
 import type { Preview } from './imports-query.ts';
 
@@ -26,6 +27,12 @@ describe('the names found in a preview', () => {
       { name: 'total', count: 2, example: '12' },
     ]);
     expect(foundNames(undefined)).toEqual({ total: 0, events: [], properties: [] });
+  });
+
+  it('have an integer beyond 2^53 with all digits as an example', () => {
+    const properties = parseExact('{"order": 9007199254740993123}') as Record<string, unknown>;
+    const [found] = foundNames(previewOf([{ event: 'buy', properties }])).properties;
+    expect(found?.example).toBe('9007199254740993123');
   });
 
   it('are imported unless a list or a pattern excludes them', () => {

@@ -1,6 +1,5 @@
 import type { NameLists } from '../../../../src/wire/contract/import-choice.ts';
 import { plainText } from '../../components/plain-text.ts';
-import { isJsonObject } from '../../components/json-value.ts';
 import type { Preview } from './imports-query.ts';
 
 /** A name in the first records of a source. */
@@ -43,7 +42,7 @@ function count(names: Map<string, FoundName>, name: string, example: string): vo
 }
 
 function exampleOf(value: unknown): string {
-  const text = plainText(isJsonObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value));
+  const text = plainText(typeof value === 'string' ? value : JSON.stringify(value));
   return text.length > exampleCharsMax ? `${text.slice(0, exampleCharsMax)}…` : text;
 }
 

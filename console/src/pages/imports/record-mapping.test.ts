@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { parseExact } from '../../api/exact-json.ts';
 import { mapFields } from './record-mapping.ts';
 
 it('fields of a record are paired with those of its event by value, by equal names first', () => {
@@ -24,6 +25,15 @@ it('fields of a record are paired with those of its event by value, by equal nam
     [null, '$lib'],
     ['type', null],
     ['properties.first', null],
+  ]);
+});
+
+it('an integer beyond 2^53 is paired with the id made of its digits', () => {
+  const record = parseExact('{"user": 9007199254740993123}') as Record<string, unknown>;
+  const event = { distinct_id: '9007199254740993123', timestamp: '2026-01-01T00:00:00Z' };
+  expect(mapFields(record, event).map(({ from, to }) => [from, to])).toEqual([
+    ['user', 'distinct_id'],
+    [null, 'timestamp'],
   ]);
 });
 

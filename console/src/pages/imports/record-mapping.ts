@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, sameJson } from '../../components/json-value.ts';
+import { isJsonObject, type JsonObject, sameJson, scalarText } from '../../components/json-value.ts';
 
 /** A field of a record and the event field with the same value; one of them is null if the other has no counterpart. */
 export interface MappedField {
@@ -67,13 +67,14 @@ function hasSameName(leaf: Leaf, field: Leaf): boolean {
 
 function hasSameValue({ value: left }: Leaf, { path, value: right }: Leaf): boolean {
   if (path === 'timestamp') return timeOf(left) !== undefined && timeOf(left) === timeOf(right);
-  return sameJson(left, right) || (typeof left === 'number' && String(left) === right);
+  return sameJson(left, right) || (typeof left !== 'string' && scalarText(left) === right);
 }
 
 /** Reads ISO 8601 and Unix time in seconds, milliseconds or microseconds, as ms. */
 function timeOf(value: unknown): number | undefined {
-  const number = typeof value === 'number' ? value : /^\d{10,16}$/.test(String(value)) ? Number(value) : Number.NaN;
-  if (Number.isNaN(number)) return typeof value === 'string' ? Date.parse(value) || undefined : undefined;
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined;
+  const number = typeof value === 'number' || /^\d{10,16}$/.test(value) ? Number(value) : Number.NaN;
+  if (Number.isNaN(number)) return Date.parse(String(value)) || undefined;
   if (number < 1e11) return number * 1000;
   return number < 1e14 ? number : Math.floor(number / 1000);
 }
