@@ -64,11 +64,15 @@ const pages: readonly HostilePage[] = [
     },
     shows: both,
   },
-  { route: 'imports/new', path: () => 'imports/new?step=connection&source=files' },
+  { route: 'imports/new', path: () => 'imports/new?step=connect&source=files' },
   {
     route: 'imports/new',
-    path: ({ importConfig }) => `imports/new?step=preview&source=files&config=${importConfig}`,
+    path: ({ importConfig }) => `imports/new?step=map&source=files&config=${importConfig}`,
     shows: both,
+  },
+  {
+    route: 'imports/new',
+    path: ({ importConfig }) => `imports/new?step=review&config=${importConfig}`,
   },
   { route: 'imports/$configId', path: ({ importConfig }) => `imports/${importConfig}`, shows: both },
   ...['progress', 'check', 'rejected', 'reconciliation', 'preflight'].map((tab) => ({

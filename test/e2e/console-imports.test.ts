@@ -18,20 +18,22 @@ const records = 109;
 /** Loaded day by day at a limited speed, to leave time for a pause. */
 const days = 8;
 
-/** Track calls in the format of a customer data platform. */
+/** A track call in the format of a customer data platform. */
+function trackCall(index: number): string {
+  const call = {
+    type: 'track',
+    event: 'leads',
+    userId: `person-${index % 99}`,
+    messageId: String(912_535 + index),
+    channel: 'sources',
+    timestamp: new Date(Date.UTC(2020, 11, 29 - (index % days), 7, 26, 1)).toISOString(),
+    properties: { id: index, city: null, isLead: true, firstName: `Name ${index}` },
+  };
+  return `${JSON.stringify(call)}\n`;
+}
+
 function trackCalls(): Buffer {
-  const lines = Array.from({ length: records }, (_, index) =>
-    JSON.stringify({
-      type: 'track',
-      event: 'leads',
-      userId: `person-${index % 99}`,
-      messageId: String(912_535 + index),
-      channel: 'sources',
-      timestamp: new Date(Date.UTC(2020, 11, 29 - (index % days), 7, 26, 1)).toISOString(),
-      properties: { id: index, city: null, isLead: true, firstName: `Name ${index}` },
-    }),
-  );
-  return gzipSync(`${lines.join('\n')}\n`);
+  return gzipSync(Array.from({ length: records }, (_, index) => trackCall(index)).join(''));
 }
 
 /** Ten valid records, one of them twice and one with a padded id, and three that are not events. */
@@ -58,6 +60,24 @@ function factOf(page: ConsoleUnderTest['page'], name: string): Promise<string> {
 }
 
 const idOf = (path: string): string => path.replace(/\/$/, '').split('/').at(-1) ?? '';
+
+/** Holds the responses to the next uploads in the page until `count` of them have arrived. */
+async function finishUploadsTogether(page: ConsoleUnderTest['page'], count: number): Promise<void> {
+  await page.evaluate(`{
+    const send = window.fetch;
+    const held = [];
+    window.fetch = async (url, options) => {
+      const response = await send(url, options);
+      if (options?.method !== 'POST' || !String(url).includes('/import_files')) return response;
+      const text = await response.text();
+      await new Promise((resolve) => {
+        held.push(resolve);
+        if (held.length === ${count}) for (const each of held) each();
+      });
+      return new Response(text, response);
+    };
+  }`);
+}
 
 /** Selects part of the source and renames a property, then reverts both. */
 async function changeSelection(under: ConsoleUnderTest): Promise<void> {
@@ -120,7 +140,7 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await page.getByText('Speed, error tolerance and target').click();
     expect(await page.getByLabel('Events per second').inputValue()).toBe('5');
     expect(await lookFaults(under, 'imports-connection')).toEqual([]);
-    await button('Continue to preview').click();
+    await button('Continue to mapping').click();
 
     // A built-in format is detected; custom mapping rules can be used instead.
     await page.getByText('Detected from the first records').waitFor();
@@ -131,15 +151,14 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await page.getByText('"leads"').first().waitFor();
     expect(await lookFaults(under, 'imports-mapping')).toEqual([]);
     await changeSelection(under);
-    await button('Continue to check').click();
+    await button('Continue to review').click();
 
     await button('Check all records').click();
     await page.getByText('Check passed.').waitFor();
     await page.reload();
     await page.getByText('Check passed.').waitFor();
     expect(await lookFaults(under, 'imports-check')).toEqual([]);
-    await button('Continue').click();
-    await button('Start import').click();
+    await button(`Load ${records} events`).click();
 
     await button('Pause').click();
     await page.getByText('paused', { exact: true }).first().waitFor();
@@ -156,6 +175,30 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     const report = await opened;
     await report.getByText('The store holds all', { exact: false }).first().waitFor();
     await report.close();
+  });
+
+  it('uploads that finish at the same time are all imported', async () => {
+    const { page } = under;
+    const files = Array.from({ length: 12 }, (_, index) => ({
+      name: `part-${String(index).padStart(2, '0')}.ndjson`,
+      mimeType: 'application/x-ndjson',
+      buffer: Buffer.from(trackCall(records + 2 * index) + trackCall(records + 2 * index + 1)),
+    }));
+    await under.open('imports/new?step=connect&source=files');
+    await button('Choose files').waitFor();
+    await finishUploadsTogether(page, files.length);
+    await page.getByLabel('Files to upload').setInputFiles(files);
+    await page.getByRole('checkbox', { name: /part-11/ }).waitFor();
+    await button('Continue to mapping').waitFor();
+    const paths = files.map(({ name }) => `upload:${name}`).join('\n');
+    expect(await page.getByRole('textbox', { name: /^Paths/ }).inputValue()).toBe(paths);
+    await button('Continue to mapping').click();
+    await page.getByText(/events, 0 skipped, 0 rejected/).waitFor();
+    await button('Continue to review').click();
+    await button('Check all records').click();
+    await page.getByText('Check passed.').waitFor();
+    expect(await factOf(page, 'Records read')).toBe('24');
+    await button('Load 24 events').waitFor();
   });
 
   it('a schedule runs an import: created, run now, paused, resumed, edited, deleted', async () => {
@@ -230,7 +273,7 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     // First in the wizard, then on the run page.
     const run = await startImport(server, config, { last: 'check' });
     await untilRun(server, run, ({ state }) => state === 'completed');
-    await under.open(`imports/new?step=check&config=${idOf(config)}&run=${idOf(run)}`);
+    await under.open(`imports/new?step=review&config=${idOf(config)}&run=${idOf(run)}`);
     await page.getByText('3 of 13 records are rejected').waitFor();
     const rule = page.getByLabel('Rule for: Ids with leading or trailing white space');
     expect(await rule.inputValue()).toBe('keep');
@@ -249,9 +292,9 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await button('Change rules').click();
     await page.getByText(/events, 0 skipped, 3 rejected/).waitFor();
     await page.goBack();
-    await button('Skip 3 rejected and continue').click();
     // Ten valid ones, of which one occurs twice.
-    await page.getByText('9 events of 13 records will be loaded').waitFor();
+    await button('Skip 3 rejected and load 9 events').waitFor();
+    expect(await factOf(page, 'Not loaded')).toBe('3 rejected, 1 duplicate');
 
     await under.open('imports');
     const row = page.getByRole('row', { name: /Check failed/ });
@@ -352,8 +395,13 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
         .first()
         .waitFor();
     }
-    await under.open(`imports/new?step=check&config=${idOf(config)}&run=${idOf(run)}`);
-    await page.getByText('The check did not run').waitFor();
+    await under.open(`imports/new?step=review&config=${idOf(config)}&run=${idOf(run)}`);
+    await page.getByRole('link', { name: 'Open run' }).waitFor();
+    const check = await startImport(server, config, { preflight: false, last: 'check' });
+    await untilRun(server, check, ({ state }) => state === 'failed');
+    await under.open(`imports/new?step=review&config=${idOf(config)}&run=${idOf(check)}`);
+    await page.getByText('The check did not finish.').waitFor();
+    await button('Check again').waitFor();
     expect(under.problems()).toEqual([]);
   });
 });

@@ -53,13 +53,13 @@ const pages: readonly OpenPage[] = [
   { route: 'imports/new', path: () => 'imports/new', input: search('Search sources') },
   {
     route: 'imports/new',
-    path: () => 'imports/new?step=connection&source=s3',
+    path: () => 'imports/new?step=connect&source=s3',
     // Secrets are not stored in the browser: they are lost with the form.
     input: (page) => page.getByLabel(/secret access key/i),
   },
   {
     route: 'imports/new',
-    path: ({ importConfig }) => `imports/new?step=preview&source=files&config=${importConfig}`,
+    path: ({ importConfig }) => `imports/new?step=map&source=files&config=${importConfig}`,
     prepare: async (page) => {
       await page.getByLabel('Format', { exact: true }).selectOption('mapping');
       await page.getByRole('button', { name: 'Edit as JSON' }).click();

@@ -9,7 +9,7 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import type { ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
-import { CheckProblems } from './check-problems.tsx';
+import { CheckProblems, RejectedLink } from './check-problems.tsx';
 import { FindingsTable } from './findings-table.tsx';
 import type { Run, RunIds } from './imports-query.ts';
 import { isHeldByCheck } from '../../components/run-state-badge.tsx';
@@ -44,10 +44,12 @@ interface CheckFindingsProps {
   readonly run: Run;
   /** Whether to show what prevents the load; the page of a run shows it at the top. */
   readonly showsProblems: boolean;
+  /** Receives whether rules are selected that are not applied yet. */
+  readonly onPending?: (isPending: boolean) => void;
 }
 
 /** The result of a check: whether the run can be loaded, and what to review first. */
-export function CheckFindings({ ids, check, run, showsProblems }: CheckFindingsProps) {
+export function CheckFindings({ ids, check, run, showsProblems, onPending }: CheckFindingsProps) {
   const isHeld = isHeldByCheck(run);
   return (
     <div className="flex flex-col gap-4">
@@ -60,8 +62,8 @@ export function CheckFindings({ ids, check, run, showsProblems }: CheckFindingsP
         </Notice>
       )}
       <CheckFigures check={check} run={run} />
-      <FindingsTable key={run.id} ids={ids} check={check} run={run} />
-      {check.errors.length > 0 && <RejectedReasons errors={check.errors} />}
+      <FindingsTable key={run.id} {...{ ids, check, run, onPending }} />
+      {check.errors.length > 0 && <RejectedReasons ids={ids} errors={check.errors} rejected={run.totals.rejected} />}
       <DataTable
         label="Events found"
         columns={columns}
@@ -69,9 +71,7 @@ export function CheckFindings({ ids, check, run, showsProblems }: CheckFindingsP
         rowId={(row) => row.event}
         maxHeight="24rem"
         empty={
-          <EmptyState title="No events">
-            The records do not produce events. Check the mapping in the preview.
-          </EmptyState>
+          <EmptyState title="No events">The records do not produce events. Check the mapping of the import.</EmptyState>
         }
       />
     </div>
@@ -88,8 +88,8 @@ function CheckFigures({ check, run: { totals } }: Pick<CheckFindingsProps, 'chec
     ['Duplicates', <NumberText key="n" value={check.duplicates} />],
     ['Skipped', <NumberText key="n" value={skipped} />],
     ['Distinct ids', <NumberText key="n" value={check.identity.distinct_ids} />],
-    ['First event', <TimeText key="n" time={check.first_time} />],
-    ['Last event', <TimeText key="n" time={check.last_time} />],
+    ['First event', <FigureTime key="n" time={check.first_time} />],
+    ['Last event', <FigureTime key="n" time={check.last_time} />],
   ];
   return (
     <dl className="grid grid-cols-2 gap-x-4 gap-y-3 rounded-lg border border-line bg-surface p-4 sm:grid-cols-4">
@@ -103,9 +103,24 @@ function CheckFigures({ check, run: { totals } }: Pick<CheckFindingsProps, 'chec
   );
 }
 
-function RejectedReasons({ errors }: { readonly errors: readonly ErrorGroup[] }) {
+/** A time that fits half of a narrow screen. */
+function FigureTime({ time }: { readonly time: string | null }) {
   return (
-    <Section title="Rejected by reason">
+    <span className="max-sm:text-xs">
+      <TimeText time={time} />
+    </span>
+  );
+}
+
+interface RejectedReasonsProps {
+  readonly ids: RunIds;
+  readonly errors: readonly ErrorGroup[];
+  readonly rejected: number;
+}
+
+function RejectedReasons({ ids, errors, rejected }: RejectedReasonsProps) {
+  return (
+    <Section title="Rejected by reason" actions={<RejectedLink ids={ids} rejected={rejected} />}>
       <ul className="flex flex-col gap-3">
         {errors.map(({ code, reason, count, example }) => (
           <li key={`${code} ${reason}`} className="flex flex-col gap-1 text-sm">

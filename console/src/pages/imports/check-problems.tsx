@@ -55,13 +55,13 @@ export function RejectedLink({ ids, rejected }: RejectedLinkProps) {
   );
 }
 
-/** Opens the wizard's preview of the import, where format, names, ranges and rules are set. */
+/** Opens the mapping of the import, where format, names, ranges and rules are set. */
 export function ChangeRulesLink({ projectId, configId }: Pick<RunIds, 'projectId' | 'configId'>) {
   return (
     <Link
       to="/projects/$projectId/imports/new"
       params={{ projectId: String(projectId) }}
-      search={{ step: 'preview', config: configId }}
+      search={{ step: 'map', config: configId }}
       className={buttonStyle('plain')}
     >
       Change rules

@@ -1,8 +1,11 @@
-import { counted } from '../../components/format-number.ts';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { refresh } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
+import { counted } from '../../components/format-number.ts';
+import { Input } from '../../components/input.tsx';
 import { SchemaForm } from '../../components/schema-form.tsx';
 import {
   changedSettings,
@@ -17,15 +20,16 @@ import {
 import { Section } from '../../components/section.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { changeSettings, configsPath, createImport, type Plugin } from './imports-query.ts';
+import { changeSettings, configsPath, createImport, formatsQuery, type Plugin } from './imports-query.ts';
 import { automaticName } from './source-name.ts';
 import { SourceDateFields } from './source-date-fields.tsx';
 import { appsWithDates, datesOf } from './source-dates.ts';
+import { sourceGroups, type SourceTile, sourceTiles } from './source-tiles.ts';
 import { UploadFiles } from './upload-files.tsx';
 import { useDraft } from './use-draft.ts';
 import { WizardFooter } from './wizard-footer.tsx';
 
-/** Settings that the preview step edits. */
+/** Settings that the next step edits. */
 const mappingKeys: ReadonlySet<string> = new Set(['format', 'format_options', 'names', 'choose', 'transform']);
 const loadKeys: ReadonlySet<string> = new Set([
   'events_per_second',
@@ -36,19 +40,19 @@ const loadKeys: ReadonlySet<string> = new Set([
 ]);
 const nameKey = ' name';
 
-interface ConnectionStepProps {
+interface ConnectStepProps {
   readonly projectId: number;
   readonly plugin: Plugin;
   readonly configId: number | undefined;
   readonly stored: SettingValues;
-  readonly onBack: () => void;
+  /** `undefined` if the source cannot be changed. */
+  readonly onChangeSource: (() => void) | undefined;
   readonly onDone: (configId: number) => void;
 }
 
-/** Edits the connection to the source. Continuing saves the import. */
-export function ConnectionStep(props: ConnectionStepProps) {
-  const { projectId, plugin, configId, stored, onBack, onDone } = props;
-  const client = useQueryClient();
+/** Edits the connection to the source, with dates and files. Continuing saves the import. */
+export function ConnectStep(props: ConnectStepProps) {
+  const { projectId, plugin, configId, stored, onChangeSource } = props;
   const schema = readSchema(plugin.config_schema);
   const secrets = schema.filter(isField).filter(({ secret }) => secret === true);
   const key = `import draft ${projectId} ${configId ?? plugin.slug}`;
@@ -62,23 +66,12 @@ export function ConnectionStep(props: ConnectionStepProps) {
   const values: SettingValues = { ...stored, ...typed };
   const name = typedName ?? automaticName(plugin, values['paths']);
   const connection = ofKeys(schema, (each) => !mappingKeys.has(each) && !loadKeys.has(each));
-  const save = useMutation({
-    mutationFn: async () => {
-      const id = configId ?? (await createImport(projectId, plugin.id, String(name))).id;
-      await changeSettings(projectId, id, changedSettings(stored, values));
-      return id;
-    },
-    onSuccess: async (id) => {
-      forget();
-      await refresh(client, configsPath(projectId));
-      onDone(id);
-    },
-    onError: (error) => setErrors(settingErrors(error)),
-  });
+  const save = useSave(props, { name: String(name), values, forget });
   const next = (): void => {
     const missing = { ...missingSettings(connection, values), ...missingDates(plugin, values) };
     setErrors(missing);
-    if (Object.keys(missing).length === 0) save.mutate();
+    if (Object.keys(missing).length > 0) return;
+    save.mutate(undefined, { onError: (error) => setErrors(settingErrors(error)) });
   };
   const change = (changed: SettingValues): void => {
     setDraft({ ...draft, ...changed });
@@ -88,8 +81,20 @@ export function ConnectionStep(props: ConnectionStepProps) {
   const uploads = { projectId, onWaiting: setWaiting };
   return (
     <div className="flex flex-col gap-4">
-      <Section title={<UserText text={plugin.name} charsMax={100} short />}>
+      <Section
+        title={<UserText text={plugin.name} charsMax={100} short />}
+        actions={
+          onChangeSource !== undefined && (
+            <Button size="small" onClick={onChangeSource}>
+              Change source
+            </Button>
+          )
+        }
+      >
         <div className="flex flex-col gap-4">
+          <p className="text-sm text-soft">
+            <UserText text={plugin.description.replaceAll('`', '')} charsMax={600} />
+          </p>
           {configId === undefined && (
             <TextInput label="Import name" value={String(name)} onChange={(text) => change({ [nameKey]: text })} />
           )}
@@ -106,15 +111,33 @@ export function ConnectionStep(props: ConnectionStepProps) {
         <SchemaForm schema={ofKeys(schema, (each) => loadKeys.has(each))} {...form} />
       </LoadSettings>
       <ErrorNote error={save.error} />
-      <WizardFooter
-        onBack={onBack}
-        onNext={next}
-        next={nextLabel(waiting)}
-        disabled={waiting > 0}
-        busy={save.isPending}
-      />
+      <WizardFooter onNext={next} next={nextLabel(waiting)} disabled={waiting > 0} busy={save.isPending} />
     </div>
   );
+}
+
+interface Draft {
+  readonly name: string;
+  readonly values: SettingValues;
+  /** Deletes the stored draft. */
+  readonly forget: () => void;
+}
+
+/** Saves the settings; a new import is created first. */
+function useSave({ projectId, plugin, configId, stored, onDone }: ConnectStepProps, { name, values, forget }: Draft) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: async () => {
+      const id = configId ?? (await createImport(projectId, plugin.id, name)).id;
+      await changeSettings(projectId, id, changedSettings(stored, values));
+      return id;
+    },
+    onSuccess: async (id) => {
+      forget();
+      await refresh(client, configsPath(projectId));
+      onDone(id);
+    },
+  });
 }
 
 function missingDates({ slug }: Plugin, values: SettingValues): SettingErrors {
@@ -124,7 +147,7 @@ function missingDates({ slug }: Plugin, values: SettingValues): SettingErrors {
 
 /** Uploads must finish first: an import with some of its files would look complete. */
 function nextLabel(waiting: number): string {
-  if (waiting === 0) return 'Continue to preview';
+  if (waiting === 0) return 'Continue to mapping';
   return `Waiting for ${counted(waiting, 'file')}`;
 }
 
@@ -139,4 +162,72 @@ function LoadSettings({ children }: { readonly children: ReactNode }) {
 
 function ofKeys(schema: readonly SchemaEntry[], wanted: (key: string) => boolean): SchemaEntry[] {
   return schema.filter((entry) => isField(entry) && wanted(entry.key));
+}
+
+interface SourceTilesProps {
+  readonly projectId: number;
+  readonly sources: readonly Plugin[];
+  readonly onChoose: (slug: string) => void;
+}
+
+/** Selects the source of the history. */
+export function SourceTiles({ projectId, sources, onChoose }: SourceTilesProps) {
+  const formats = useQuery(formatsQuery(projectId));
+  const [search, setSearch] = useState('');
+  const wanted = search.toLowerCase();
+  const apps = sources.filter(({ capabilities }) => capabilities.methods.includes('importEvents'));
+  const tiles = sourceTiles(apps, formats.data?.results ?? []).filter(({ name, description }) =>
+    `${name} ${description}`.toLowerCase().includes(wanted),
+  );
+  return (
+    <div className="flex flex-col gap-3">
+      <Input
+        type="search"
+        aria-label="Search sources"
+        placeholder="Search sources"
+        className="sm:max-w-60"
+        value={search}
+        onChange={({ target }) => setSearch(target.value)}
+      />
+      {tiles.length === 0 && (
+        <EmptyState title="No matching sources">Use Files to import an export of any tool.</EmptyState>
+      )}
+      {sourceGroups.map((group) => (
+        <TileGroup key={group} title={group} tiles={tiles.filter((tile) => tile.group === group)} onChoose={onChoose} />
+      ))}
+    </div>
+  );
+}
+
+interface TileGroupProps {
+  readonly title: string;
+  readonly tiles: readonly SourceTile[];
+  readonly onChoose: (slug: string) => void;
+}
+
+function TileGroup({ title, tiles, onChoose }: TileGroupProps) {
+  if (tiles.length === 0) return null;
+  return (
+    <section aria-label={title} className="flex flex-col gap-2">
+      <h2 className="text-sm font-semibold">{title}</h2>
+      <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
+        {tiles.map(({ slug, name, description }) => (
+          <li key={name}>
+            <button
+              type="button"
+              onClick={() => onChoose(slug)}
+              className="flex size-full flex-col gap-1 rounded-lg border border-line bg-surface p-4 text-left hover:border-accent hover:bg-hover"
+            >
+              <span className="font-medium">
+                <UserText text={name} charsMax={80} short />
+              </span>
+              <span className="line-clamp-3 text-sm text-soft">
+                <UserText text={description} charsMax={220} short />
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
 }

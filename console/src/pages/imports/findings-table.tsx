@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import type { CheckFinding } from '../../../../src/wire/contract/import-results.ts';
 import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
@@ -20,10 +20,12 @@ interface FindingsTableProps {
   readonly ids: RunIds;
   readonly check: CheckResult;
   readonly run: Run;
+  /** Receives whether rules are selected that are not applied yet. */
+  readonly onPending?: ((isPending: boolean) => void) | undefined;
 }
 
 /** What to review before loading, each finding once. Rules are chosen in place; applying them checks the staged records again. */
-export function FindingsTable({ ids, check, run }: FindingsTableProps) {
+export function FindingsTable({ ids, check, run, onPending }: FindingsTableProps) {
   const findings = useMemo(() => findingsOf(check), [check]);
   const [changed, setChanged] = useState<Rules>({});
   const canChange = useHasRole('editor') && canRecheck(run);
@@ -36,6 +38,7 @@ export function FindingsTable({ ids, check, run }: FindingsTableProps) {
     [changed, canChange],
   );
   const count = Object.keys(changed).length;
+  useEffect(() => onPending?.(count > 0), [onPending, count]);
   if (findings.length === 0) return null;
   return (
     <Section
@@ -45,7 +48,12 @@ export function FindingsTable({ ids, check, run }: FindingsTableProps) {
       }
       actions={
         canChange ? (
-          <Button kind="primary" disabled={count === 0} busy={apply.isPending} onClick={() => apply.mutate()}>
+          <Button
+            kind={count === 0 ? 'plain' : 'primary'}
+            disabled={count === 0}
+            busy={apply.isPending}
+            onClick={() => apply.mutate()}
+          >
             Apply and check again
           </Button>
         ) : (

@@ -88,13 +88,13 @@ function Actions({ config }: { readonly config: ImportConfig }) {
   return (
     <>
       <Button onClick={() => setPending(true)}>Delete</Button>
-      <Link to={wizard} params={params} search={{ step: 'connection', config: config.id }} className={buttonStyle()}>
+      <Link to={wizard} params={params} search={{ step: 'connect', config: config.id }} className={buttonStyle()}>
         Edit
       </Link>
       <Link
         to={wizard}
         params={params}
-        search={{ step: 'check', config: config.id }}
+        search={{ step: 'review', config: config.id }}
         className={buttonStyle('primary')}
       >
         Run again

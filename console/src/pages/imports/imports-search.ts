@@ -19,7 +19,7 @@ export type RunTab = (typeof runTabs)[number];
 /** Search parameters of the run page. */
 export const importRunSearch = searchOf({ tab: oneOf(...runTabs) });
 
-export const wizardSteps = ['source', 'connection', 'preview', 'check', 'agreement', 'start'] as const;
+export const wizardSteps = ['connect', 'map', 'review'] as const;
 export type WizardStep = (typeof wizardSteps)[number];
 
 /** State of the wizard, complete enough to continue after a reload. */

@@ -7,7 +7,7 @@ import { request } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { Loading } from '../../components/loading.tsx';
-import type { SettingValues } from '../../components/schema-values.ts';
+import { isField, readSchema, type SettingValues } from '../../components/schema-values.ts';
 import { Select } from '../../components/select.tsx';
 import { ChoiceEditor } from './choice-editor.tsx';
 import { choiceSetting, choiceWords, readChoice } from './choice-fields.ts';
@@ -20,17 +20,15 @@ import { PreviewRecords } from './preview-records.tsx';
 import { useDraft } from './use-draft.ts';
 import { WizardFooter } from './wizard-footer.tsx';
 
-interface PreviewStepProps {
+interface MapStepProps {
   readonly projectId: number;
   readonly configId: number;
   readonly plugin: Plugin;
   /** Name of the import. */
   readonly name: string;
-  /** Formats that the source supports; empty if it has a fixed one. */
-  readonly choices: readonly string[];
   readonly stored: SettingValues;
   readonly onBack: () => void;
-  readonly onDone: () => void;
+  readonly onDone: (isChanged: boolean) => void;
 }
 
 const recordsMax = 20;
@@ -39,18 +37,19 @@ const previewMax = 200;
 const debounceMs = 400;
 
 /** Shows records and the resulting events, updated with every change of the mapping. */
-export function PreviewStep(props: PreviewStepProps) {
-  const { projectId, configId, onBack } = props;
-  const { draft, setDraft, selectFormat, settings, isDetecting, isSelected, preview, save } = usePreviewState(props);
+export function MapStep(props: MapStepProps) {
+  const { projectId, configId, plugin, onBack } = props;
+  const choices = formatsOf(plugin);
+  const { draft, setDraft, selectFormat, settings, isDetecting, isSelected, preview, save } = useMapping(
+    props,
+    choices,
+  );
   const found = useFoundNames(projectId, configId, settings, preview.isSuccess);
   const better = preview.data?.better_format ?? null;
   return (
     <div className="flex flex-col gap-4">
       <FormatSection
-        {...props}
-        settings={settings}
-        isDetecting={isDetecting}
-        isSelected={isSelected}
+        {...{ projectId, choices, settings, isDetecting, isSelected }}
         records={preview.data?.results.map(({ record }) => record) ?? []}
         onFormat={selectFormat}
         onChange={(change) => setDraft({ ...draft, ...change })}
@@ -73,7 +72,7 @@ export function PreviewStep(props: PreviewStepProps) {
       <WizardFooter
         onBack={onBack}
         onNext={() => save.mutate()}
-        next="Continue to check"
+        next="Continue to review"
         busy={save.isPending}
         // The selection may exclude all previewed records.
         disabled={preview.data === undefined || preview.data.events + preview.data.skipped === 0}
@@ -83,7 +82,7 @@ export function PreviewStep(props: PreviewStepProps) {
 }
 
 /** Returns the stored settings with unsaved changes, and the preview for both. */
-function usePreviewState({ projectId, configId, plugin, name, choices, stored, onDone }: PreviewStepProps) {
+function useMapping({ projectId, configId, plugin, name, stored, onDone }: MapStepProps, choices: readonly string[]) {
   const client = useQueryClient();
   const formats = useQuery(formatsQuery(projectId));
   const [draft, setDraft, forget] = useDraft(`import mapping ${projectId} ${configId}`, []);
@@ -106,7 +105,7 @@ function usePreviewState({ projectId, configId, plugin, name, choices, stored, o
     onSuccess: async () => {
       forget();
       await refresh(client, configPath(projectId, configId));
-      onDone();
+      onDone(JSON.stringify(settings) !== JSON.stringify(mappingSettings(stored)));
     },
   });
   // The selection of events is kept, because it applies to every format.
@@ -139,6 +138,14 @@ function usePreview(
     placeholderData: keepPreviousData,
     retry: false,
   });
+}
+
+/** Returns the formats that a source supports; none if it has a fixed one. */
+function formatsOf({ config_schema: schema }: Plugin): readonly string[] {
+  const field = readSchema(schema)
+    .filter(isField)
+    .find(({ key }) => key === 'format');
+  return field?.choices ?? [];
 }
 
 function mappingSettings({ format, format_options, names, choose, transform }: SettingValues): SettingValues {

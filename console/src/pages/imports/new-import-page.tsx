@@ -1,52 +1,37 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
-import { Button } from '../../components/button.tsx';
+import { Check } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { classNames } from '../../components/class-names.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { ErrorNote } from '../../components/error-note.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
-import { Input } from '../../components/input.tsx';
 import { Loading } from '../../components/loading.tsx';
-import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { isField, readSchema } from '../../components/schema-values.ts';
-import { Section } from '../../components/section.tsx';
-import { TextInput } from '../../components/text-input.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useHasRole, useProject } from '../../shell/project-context.tsx';
-import { AgreementStep } from './agreement-step.tsx';
-import { CheckStep } from './check-step.tsx';
-import { ConnectionStep } from './connection-step.tsx';
-import {
-  configQuery,
-  formatsQuery,
-  historicalSettingsQuery,
-  type Plugin,
-  type Run,
-  runQuery,
-  settingsQuery,
-  sourcesQuery,
-  startRun,
-  controlRun,
-  useRun,
-} from './imports-query.ts';
+import { ConnectStep, SourceTiles } from './connect-step.tsx';
+import { configQuery, settingsQuery, sourcesQuery } from './imports-query.ts';
 import { type WizardStep, wizardSteps } from './imports-search.ts';
-import { PreviewStep } from './preview-step.tsx';
-import { loadBody } from './run-actions.ts';
-import { checkQuery, eventsToLoad } from './run-results.ts';
-import { sourceGroups, type SourceTile, sourceTiles } from './source-tiles.ts';
-import { WizardFooter } from './wizard-footer.tsx';
+import { MapStep } from './map-step.tsx';
+import { ReviewStep } from './review-step.tsx';
 
 const route = getRouteApi('/projects/$projectId/imports/new');
 
-/** The import wizard, from source to start. The current step is in the URL. */
+/** The import wizard. The current step and its objects are in the URL. */
 export function NewImportPage() {
-  const { step = 'source' } = route.useSearch();
+  const { step: wanted = 'connect', config: configId } = route.useSearch();
+  const { id: projectId } = useProject();
   const canEdit = useHasRole('editor');
+  const config = useQuery({ ...configQuery(projectId, configId ?? 0), enabled: configId !== undefined });
+  // The other steps need a saved import.
+  const step = configId === undefined ? 'connect' : wanted;
   return (
     <>
-      <PageHeader title="New import" description="Nothing is loaded until you start the import in the last step." />
+      <PageHeader
+        title="New import"
+        heading={config.data === undefined ? 'New import' : <UserText text={config.data.name} charsMax={80} short />}
+        description="Nothing is loaded until you start the load in the last step."
+      />
       <Steps current={step} />
       {canEdit ? (
         <Step step={step} />
@@ -57,40 +42,34 @@ export function NewImportPage() {
   );
 }
 
-const stepNames = {
-  source: 'Source',
-  connection: 'Connection',
-  preview: 'Preview',
-  check: 'Check',
-  agreement: 'Agreement',
-  start: 'Start',
-} as const satisfies Record<WizardStep, string>;
-
-/** Tells whether the wizard has a step for the agreement: only where history is limited. */
-function useNeedsAgreement(): boolean {
-  const { data } = useQuery(historicalSettingsQuery(useProject().id));
-  return data?.mode === 'required';
-}
+const stepNames = { connect: 'Connect', map: 'Map', review: 'Review' } as const satisfies Record<WizardStep, string>;
 
 /** The steps of the wizard; completed ones are links. */
 function Steps({ current }: { readonly current: WizardStep }) {
-  const needsAgreement = useNeedsAgreement();
-  const steps = wizardSteps.filter((step) => step !== 'agreement' || needsAgreement || current === 'agreement');
-  const at = steps.indexOf(current);
+  const at = wizardSteps.indexOf(current);
   return (
-    <ol aria-label="Steps" className="flex flex-wrap gap-x-4 gap-y-1 pb-4 text-sm">
-      {steps.map((step, index) => (
-        <li
-          key={step}
-          aria-current={step === current ? 'step' : undefined}
-          className={classNames(index === at ? 'font-semibold text-accent' : index < at ? 'text-ink' : 'text-soft')}
-        >
+    <ol aria-label="Steps" className="flex items-center pb-4 text-sm">
+      {wizardSteps.map((step, index) => (
+        <li key={step} aria-current={step === current ? 'step' : undefined} className="flex items-center">
+          {index > 0 && <span aria-hidden="true" className="mx-2 h-px w-4 bg-line sm:mx-3 sm:w-10" />}
           {index < at ? (
-            <route.Link to="." search={(before) => ({ ...before, step })} className="hover:underline">
-              {index + 1}. {stepNames[step]}
+            <route.Link
+              to="."
+              search={(before) => ({ ...before, step })}
+              className="flex items-center gap-2 hover:underline"
+            >
+              <StepMark className="border-accent text-accent">
+                <Check aria-hidden="true" className="size-3" />
+              </StepMark>
+              {stepNames[step]}
             </route.Link>
           ) : (
-            `${index + 1}. ${stepNames[step]}`
+            <span className={classNames('flex items-center gap-2', index === at ? 'font-semibold' : 'text-soft')}>
+              <StepMark className={index === at ? 'border-transparent bg-accent text-accent-ink' : 'border-line'}>
+                {index + 1}
+              </StepMark>
+              {stepNames[step]}
+            </span>
           )}
         </li>
       ))}
@@ -98,250 +77,61 @@ function Steps({ current }: { readonly current: WizardStep }) {
   );
 }
 
+function StepMark({ className, children }: { readonly className: string; readonly children: ReactNode }) {
+  return (
+    <span className={classNames('grid size-5 place-items-center rounded-full border text-xs font-semibold', className)}>
+      {children}
+    </span>
+  );
+}
+
 function Step({ step }: { readonly step: WizardStep }) {
   const { id: projectId } = useProject();
   const navigate = route.useNavigate();
-  const { source, config, run } = route.useSearch();
-  const needsAgreement = useNeedsAgreement();
+  const { source, config: configId, run } = route.useSearch();
   const sources = useQuery(sourcesQuery(projectId));
-  const stored = useQuery({ ...configQuery(projectId, config ?? 0), enabled: config !== undefined });
-  const settings = useQuery({ ...settingsQuery(projectId, config ?? 0), enabled: config !== undefined });
-  const go = (next: WizardStep, change: { config?: number; source?: string } = {}): void =>
-    void navigate({ search: (before) => ({ ...before, ...change, step: next }) });
-  const choose = (slug: string): void => void navigate({ search: { step: 'connection', source: slug } });
-  if (step === 'source' || (source === undefined && config === undefined))
-    return <SourceStep projectId={projectId} onChoose={choose} />;
-  const plugin = sources.data?.results.find(({ id, slug }) =>
-    config === undefined ? slug === source : id === stored.data?.plugin,
-  );
-  if (plugin === undefined || (config !== undefined && settings.data === undefined)) {
+  const config = useQuery({ ...configQuery(projectId, configId ?? 0), enabled: configId !== undefined });
+  const settings = useQuery({ ...settingsQuery(projectId, configId ?? 0), enabled: configId !== undefined });
+  const needed = configId === undefined ? [sources] : [sources, config, settings];
+  if (sources.data === undefined || needed.some(({ data }) => data === undefined)) {
     // Only before the first data arrives: a failed refetch must not replace a form with input.
-    const error = sources.error ?? stored.error ?? settings.error;
-    const retry = (): void => void Promise.all([sources, stored, settings].map((query) => query.refetch()));
-    return error === null ? <Loading /> : <ErrorState error={error} onRetry={retry} />;
+    const error = needed.find((query) => query.error !== null)?.error;
+    const retry = (): void => void Promise.all(needed.map((query) => query.refetch()));
+    return error === undefined ? <Loading /> : <ErrorState error={error} onRetry={retry} />;
   }
-  const values = settings.data ?? {};
-  if (step === 'connection' || config === undefined) {
+  const plugin = sources.data.results.find(({ id, slug }) =>
+    configId === undefined ? slug === source : id === config.data?.plugin,
+  );
+  if (plugin === undefined) {
+    const choose = (slug: string): void => void navigate({ search: { step: 'connect', source: slug } });
+    return <SourceTiles projectId={projectId} sources={sources.data.results} onChoose={choose} />;
+  }
+  const go = (next: WizardStep, change: { config?: number; run?: undefined } = {}): void =>
+    void navigate({ search: (before) => ({ ...before, step: next, ...change }) });
+  const stored = settings.data ?? {};
+  if (step === 'connect' || configId === undefined) {
+    // An import that was opened by "Edit" keeps its source.
+    const canChange = configId === undefined || source !== undefined;
     return (
-      <ConnectionStep
-        key={config ?? plugin.slug}
-        projectId={projectId}
-        plugin={plugin}
-        configId={config}
-        stored={values}
-        onBack={() => go('source')}
-        onDone={(id) => go('preview', { config: id, source: plugin.slug })}
+      <ConnectStep
+        key={configId ?? plugin.slug}
+        {...{ projectId, plugin, configId, stored }}
+        onChangeSource={canChange ? () => void navigate({ search: { step: 'connect' } }) : undefined}
+        // Uploaded files may have changed, although the settings have not.
+        onDone={(id) => go('map', { config: id, run: undefined })}
       />
     );
   }
-  const common = { projectId, configId: config };
-  if (step === 'preview') {
+  const common = { projectId, configId };
+  if (step === 'map') {
+    const name = config.data?.name ?? '';
     const steps = {
-      onBack: () => go('connection'),
-      onDone: () => void navigate({ search: { step: 'check', source, config } }),
+      onBack: () => go('connect'),
+      onDone: (isChanged: boolean) => go('review', isChanged ? { run: undefined } : {}),
     };
-    const name = stored.data?.name ?? '';
-    return <PreviewStep {...common} {...{ plugin, name }} choices={formatsOf(plugin)} stored={values} {...steps} />;
+    return <MapStep {...common} {...{ plugin, name, stored }} {...steps} />;
   }
   const onRun = (next: string | undefined): void =>
-    void navigate({ search: (before) => ({ ...before, run: next, step: 'check' }), replace: true });
-  if (step === 'check' || run === undefined) {
-    const steps = { onBack: () => go('preview'), onDone: () => go(needsAgreement ? 'agreement' : 'start') };
-    return <CheckStep {...common} runId={run} onRun={onRun} {...steps} />;
-  }
-  return <LastSteps {...common} {...{ step, needsAgreement }} runId={run} source={plugin.slug} onStep={go} />;
-}
-
-interface LastStepsProps {
-  readonly projectId: number;
-  readonly configId: number;
-  readonly runId: string;
-  readonly source: string;
-  readonly step: 'agreement' | 'start';
-  readonly needsAgreement: boolean;
-  readonly onStep: (step: WizardStep) => void;
-}
-
-function LastSteps({ projectId, configId, runId, source, step, needsAgreement, onStep }: LastStepsProps) {
-  const navigate = route.useNavigate();
-  const ids = { projectId, configId, runId };
-  const run = useRun(ids);
-  const check = useQuery(checkQuery(ids));
-  if (run.data === undefined || check.data === undefined) {
-    const error = run.error ?? check.error;
-    return error === null ? <Loading /> : <ErrorState error={error} />;
-  }
-  const events = eventsToLoad(check.data);
-  if (step === 'agreement') {
-    return (
-      <AgreementStep
-        projectId={projectId}
-        source={source}
-        events={events}
-        onBack={() => onStep('check')}
-        onDone={() => onStep('start')}
-      />
-    );
-  }
-  return (
-    <StartStep
-      projectId={projectId}
-      configId={configId}
-      run={run.data}
-      events={events}
-      onBack={() => onStep(needsAgreement ? 'agreement' : 'check')}
-      onStarted={({ id }) =>
-        void navigate({
-          to: '/projects/$projectId/imports/$configId/runs/$runId',
-          params: { projectId: String(projectId), configId: String(configId), runId: id },
-          search: {},
-        })
-      }
-    />
-  );
-}
-
-/** Returns the formats that a source supports. */
-function formatsOf(plugin: Plugin): readonly string[] {
-  const field = readSchema(plugin.config_schema)
-    .filter(isField)
-    .find(({ key }) => key === 'format');
-  return field?.choices ?? [];
-}
-
-interface SourceStepProps {
-  readonly projectId: number;
-  readonly onChoose: (slug: string) => void;
-}
-
-/** Selects the source of the history. */
-function SourceStep({ projectId, onChoose }: SourceStepProps) {
-  const sources = useQuery(sourcesQuery(projectId));
-  const formats = useQuery(formatsQuery(projectId));
-  const [search, setSearch] = useState('');
-  if (sources.data === undefined) {
-    return sources.error === null ? (
-      <Loading label="Loading sources" />
-    ) : (
-      <ErrorState error={sources.error} onRetry={() => void sources.refetch()} />
-    );
-  }
-  const wanted = search.toLowerCase();
-  const apps = sources.data.results.filter(({ capabilities }) => capabilities.methods.includes('importEvents'));
-  const tiles = sourceTiles(apps, formats.data?.results ?? []).filter(({ name, description }) =>
-    `${name} ${description}`.toLowerCase().includes(wanted),
-  );
-  return (
-    <div className="flex flex-col gap-3">
-      <Input
-        type="search"
-        aria-label="Search sources"
-        placeholder="Search sources"
-        className="sm:max-w-60"
-        value={search}
-        onChange={({ target }) => setSearch(target.value)}
-      />
-      {tiles.length === 0 && (
-        <EmptyState title="No matching sources">Use Files to import an export of any tool.</EmptyState>
-      )}
-      {sourceGroups.map((group) => (
-        <TileGroup key={group} title={group} tiles={tiles.filter((tile) => tile.group === group)} onChoose={onChoose} />
-      ))}
-    </div>
-  );
-}
-
-interface TileGroupProps {
-  readonly title: string;
-  readonly tiles: readonly SourceTile[];
-  readonly onChoose: (slug: string) => void;
-}
-
-function TileGroup({ title, tiles, onChoose }: TileGroupProps) {
-  if (tiles.length === 0) return null;
-  return (
-    <section aria-label={title} className="flex flex-col gap-2">
-      <h2 className="text-sm font-semibold">{title}</h2>
-      <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
-        {tiles.map(({ slug, name, description }) => (
-          <li key={name}>
-            <button
-              type="button"
-              onClick={() => onChoose(slug)}
-              className="flex size-full flex-col gap-1 rounded-lg border border-line bg-surface p-4 text-left hover:border-accent hover:bg-hover"
-            >
-              <span className="font-medium">
-                <UserText text={name} charsMax={80} short />
-              </span>
-              <span className="line-clamp-3 text-sm text-soft">
-                <UserText text={description} charsMax={220} short />
-              </span>
-            </button>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-interface StartStepProps {
-  readonly projectId: number;
-  readonly configId: number;
-  /** The check run. */
-  readonly run: Run;
-  /** Number of events to load. */
-  readonly events: number;
-  readonly onBack: () => void;
-  readonly onStarted: (run: Run) => void;
-}
-
-/** Starts the load, optionally as a trial first. */
-function StartStep({ projectId, configId, run, events, onBack, onStarted }: StartStepProps) {
-  const client = useQueryClient();
-  const [records, setRecords] = useState('1000');
-  const limit = Number(records);
-  const ids = { projectId, configId, runId: run.id };
-  const start = useMutation({
-    mutationFn: (kind: 'all' | 'trial') =>
-      kind === 'all'
-        ? controlRun(ids, 'resume', loadBody(run))
-        : startRun(projectId, configId, { last: 'report', limit }),
-    onSuccess: (started) => {
-      // Without this the run page would show the cached check run, which has ended.
-      client.setQueryData(runQuery({ ...ids, runId: started.id }).queryKey, started);
-      onStarted(started);
-    },
-  });
-  const isLimit = Number.isSafeInteger(limit) && limit >= 1;
-  return (
-    <div className="flex flex-col gap-4">
-      <Section title="Start">
-        <p className="text-sm">
-          <NumberText value={events} /> events of <NumberText value={run.totals.records} /> records will be loaded;{' '}
-          <NumberText value={run.totals.duplicates} /> duplicates and <NumberText value={run.totals.rejected} />{' '}
-          rejected records are skipped. You can pause the run at any time and undo it afterwards.
-        </p>
-      </Section>
-      <details className="rounded-lg border border-line bg-surface p-4 text-sm">
-        <summary className="cursor-pointer font-semibold">Start with a trial of a few records</summary>
-        <div className="flex flex-wrap items-end gap-3 pt-3">
-          <TextInput label="Records" inputMode="numeric" value={records} onChange={setRecords} />
-          <Button
-            disabled={!isLimit}
-            busy={start.isPending && start.variables === 'trial'}
-            onClick={() => start.mutate('trial')}
-          >
-            Start trial
-          </Button>
-        </div>
-      </details>
-      <ErrorNote error={start.error} />
-      <WizardFooter
-        onBack={onBack}
-        onNext={() => start.mutate('all')}
-        next="Start import"
-        busy={start.isPending && start.variables === 'all'}
-      />
-    </div>
-  );
+    void navigate({ search: (before) => ({ ...before, run: next }), replace: true });
+  return <ReviewStep {...common} runId={run} onRun={onRun} onMap={() => go('map')} />;
 }

@@ -1,49 +1,64 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { Button } from '../../components/button.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { request } from '../../api/request.ts';
+import { Button, buttonStyle } from '../../components/button.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
+import { counted } from '../../components/format-number.ts';
 import { Loading } from '../../components/loading.tsx';
 import { Notice } from '../../components/notice.tsx';
+import { isHeldByCheck, isUnfinished, RunStateBadge } from '../../components/run-state-badge.tsx';
 import { Section } from '../../components/section.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { request } from '../../api/request.ts';
-import { RejectedLink } from './check-problems.tsx';
 import { CheckFindings } from './check-findings.tsx';
-import { configPath, type Preflight, type Run, startRun, useRun } from './imports-query.ts';
+import {
+  configPath,
+  controlRun,
+  type Preflight,
+  type Run,
+  type RunIds,
+  runQuery,
+  startRun,
+  useRun,
+} from './imports-query.ts';
+import { AgreementSection, LoadSection, useLoad } from './load-section.tsx';
 import { PreflightList } from './preflight-list.tsx';
-import { checkQuery, isChecked } from './run-results.ts';
-import { actionsOf } from './run-actions.ts';
-import { isHeldByCheck } from '../../components/run-state-badge.tsx';
+import { actionsOf, type RunAction } from './run-actions.ts';
+import { checkQuery, eventsToLoad, isChecked } from './run-results.ts';
 import { RunStages } from './run-stages.tsx';
 import { WizardFooter } from './wizard-footer.tsx';
 
-interface CheckStepProps {
+interface ReviewStepProps {
   readonly projectId: number;
   readonly configId: number;
+  /** Id of the check run, once started. */
   readonly runId: string | undefined;
+  /** Receives the id of a started check, or `undefined` to start over. */
   readonly onRun: (runId: string | undefined) => void;
-  readonly onBack: () => void;
-  readonly onDone: () => void;
+  /** Opens the mapping. */
+  readonly onMap: () => void;
 }
 
-/** Reads, converts and checks all records without loading them. */
-export function CheckStep({ projectId, configId, runId, onRun, onBack, onDone }: CheckStepProps) {
+/** Checks all records without loading them, shows the result and starts the load. */
+export function ReviewStep({ projectId, configId, runId, onRun, onMap }: ReviewStepProps) {
+  if (runId === undefined) return <PreflightPart {...{ projectId, configId, onRun, onMap }} />;
+  const ids = { projectId, configId, runId };
+  return <CheckPart key={runId} ids={ids} onAgain={() => onRun(undefined)} onMap={onMap} />;
+}
+
+function PreflightPart({ projectId, configId, onRun, onMap }: Omit<ReviewStepProps, 'runId'>) {
+  const path = `${configPath(projectId, configId)}/preflight`;
   const preflight = useQuery({
-    queryKey: [`${configPath(projectId, configId)}/preflight`],
-    queryFn: () =>
-      request<Preflight>(`${configPath(projectId, configId)}/preflight`, { method: 'POST', body: { last: 'check' } }),
+    queryKey: [path],
+    queryFn: () => request<Preflight>(path, { method: 'POST', body: { last: 'check' } }),
     retry: false,
-    enabled: runId === undefined,
   });
   const start = useMutation({
     mutationFn: () => startRun(projectId, configId, { last: 'check' }),
     onSuccess: (run) => onRun(run.id),
   });
-  if (runId !== undefined) {
-    return (
-      <Checked ids={{ projectId, configId, runId }} onAgain={() => onRun(undefined)} onBack={onBack} onDone={onDone} />
-    );
-  }
+  const isFailed = preflight.data?.verdict === 'failed';
   return (
     <div className="flex flex-col gap-4">
       <Section title="Preflight" description="Requirements of a run, checked without reading or loading data." flush>
@@ -57,85 +72,164 @@ export function CheckStep({ projectId, configId, runId, onRun, onBack, onDone }:
       </Section>
       <ErrorNote error={start.error} />
       <WizardFooter
-        onBack={onBack}
-        onNext={() => start.mutate()}
-        next="Check all records"
-        busy={start.isPending}
-        disabled={preflight.data?.verdict === 'failed'}
-      >
-        {preflight.data?.verdict === 'failed' && <Button onClick={() => void preflight.refetch()}>Run again</Button>}
-      </WizardFooter>
+        onBack={onMap}
+        onNext={() => (isFailed ? void preflight.refetch() : start.mutate())}
+        next={isFailed ? 'Run preflight again' : 'Check all records'}
+        busy={start.isPending || (isFailed && preflight.isFetching)}
+      />
     </div>
   );
 }
 
-interface CheckedProps {
-  readonly ids: { readonly projectId: number; readonly configId: number; readonly runId: string };
+interface CheckPartProps {
+  readonly ids: RunIds;
   readonly onAgain: () => void;
-  readonly onBack: () => void;
-  readonly onDone: () => void;
+  readonly onMap: () => void;
 }
 
-function Checked({ ids, onAgain, onBack, onDone }: CheckedProps) {
+/** The check run: its progress, then its result. */
+function CheckPart({ ids, onAgain, onMap }: CheckPartProps) {
   const run = useRun(ids);
-  const state = run.data?.state;
-  const isEnded = state === 'completed' || state === 'failed';
-  const hasResult = run.data !== undefined && isChecked(run.data);
-  const check = useQuery({ ...checkQuery(ids), enabled: isEnded && hasResult, retry: false });
+  const again = <WizardFooter onBack={onMap} onNext={onAgain} next="Check again" />;
+  if (run.data === undefined) {
+    if (run.error === null) return <Loading label="Loading check" />;
+    return (
+      <div className="flex flex-col gap-4">
+        <ErrorState error={run.error} onRetry={() => void run.refetch()} />
+        {again}
+      </div>
+    );
+  }
+  const { state, reason, options } = run.data;
+  if (options.last === 'report') return <RunStarted ids={ids} run={run.data} />;
+  if (isUnfinished(state)) return <CheckProgress ids={ids} run={run.data} onMap={onMap} />;
   return (
     <div className="flex flex-col gap-4">
-      <ErrorNote error={run.error} />
-      {run.data !== undefined && !isEnded && <RunStages run={run.data} />}
-      {run.data?.reason !== undefined && run.data.reason !== '' && (
+      {reason !== '' && !isHeldByCheck(run.data) && (
         <Notice tone="danger">
-          <UserText text={run.data.reason} charsMax={1000} />
+          <UserText text={reason} charsMax={1000} />
         </Notice>
       )}
-      {isEnded && check.data !== undefined && run.data !== undefined && (
-        <CheckFindings ids={ids} check={check.data} run={run.data} showsProblems />
+      {isChecked(run.data) ? (
+        <CheckResultPart ids={ids} run={run.data} onAgain={onAgain} onMap={onMap} />
+      ) : (
+        <>
+          <Notice tone="info">
+            {state === 'cancelled' ? 'The check was cancelled. ' : 'The check did not finish. '}Nothing has been loaded.
+          </Notice>
+          {again}
+        </>
       )}
-      <ErrorNote error={check.error} />
-      {isEnded && !hasResult && <EmptyState title="The check did not run">See the error above.</EmptyState>}
-      <CheckedFooter {...{ ids, onAgain, onBack, onDone }} run={run.data} verdict={check.data?.verdict} />
     </div>
   );
 }
 
-interface CheckedFooterProps extends CheckedProps {
-  readonly run: Run | undefined;
-  /** `undefined` while unknown. */
-  readonly verdict: 'passed' | 'failed' | undefined;
-}
-
-/** Offers to continue, or after a failed check the action that resolves it: skip rejected records, load anyway or change the rules. */
-function CheckedFooter({ ids, run, verdict, onAgain, onBack, onDone }: CheckedFooterProps) {
-  if (run === undefined || !isHeldByCheck(run)) {
-    const isPassed = run?.state === 'completed' && verdict === 'passed';
-    return (
-      <WizardFooter onBack={onBack} onNext={onDone} next="Continue" disabled={!isPassed}>
-        <Button onClick={onAgain}>Check again</Button>
-      </WizardFooter>
-    );
-  }
-  const [action] = actionsOf(run);
-  const rejected = run.totals.rejected.toLocaleString('en');
-  const rejectedLink = <RejectedLink ids={ids} rejected={run.totals.rejected} />;
-  if (action !== 'skip_rejected' && action !== 'load_in_addition') {
-    return (
-      <WizardFooter onNext={onBack} next="Change rules">
-        {rejectedLink}
-      </WizardFooter>
-    );
-  }
+/** Shown when a browser returns to the review after the load has started. */
+function RunStarted({ ids, run }: { readonly ids: RunIds; readonly run: Run }) {
+  const params = { projectId: String(ids.projectId), configId: String(ids.configId), runId: ids.runId };
   return (
-    <WizardFooter
-      onNext={onDone}
-      next={
-        action === 'skip_rejected' ? `Skip ${rejected} rejected and continue` : 'Load in addition to the earlier run'
+    <Section
+      title={
+        <>
+          Run started <RunStateBadge run={run} />
+        </>
+      }
+      actions={
+        <Link
+          to="/projects/$projectId/imports/$configId/runs/$runId"
+          params={params}
+          className={buttonStyle('primary')}
+        >
+          Open run
+        </Link>
       }
     >
-      {rejectedLink}
-      <Button onClick={onBack}>Change rules</Button>
-    </WizardFooter>
+      <p className="text-sm">The run has its own page, with its progress, its result and what you can do next.</p>
+    </Section>
   );
+}
+
+interface CheckProgressProps {
+  readonly ids: RunIds;
+  readonly run: Run;
+  readonly onMap: () => void;
+}
+
+function CheckProgress({ ids, run, onMap }: CheckProgressProps) {
+  const client = useQueryClient();
+  const control = useMutation({
+    mutationFn: (verb: 'resume' | 'cancel') => controlRun(ids, verb, verb === 'resume' ? {} : undefined),
+    onSuccess: (changed) => client.setQueryData(runQuery(ids).queryKey, changed),
+  });
+  const isPaused = run.state === 'paused';
+  return (
+    <div className="flex flex-col gap-4">
+      <RunStages run={run} />
+      <p className="text-sm text-soft">
+        The check continues if you leave this page. It loads nothing: you start the load here when it has finished.
+      </p>
+      <ErrorNote error={control.error} />
+      <WizardFooter
+        onBack={onMap}
+        onNext={() => control.mutate(isPaused ? 'resume' : 'cancel')}
+        next={isPaused ? 'Resume check' : 'Cancel check'}
+        plain={!isPaused}
+        busy={control.isPending}
+      />
+    </div>
+  );
+}
+
+interface CheckResultPartProps extends CheckPartProps {
+  readonly run: Run;
+}
+
+/** The result of the check, and what a load would do. The primary button starts the load, or resolves what prevents it. */
+function CheckResultPart({ ids, run, onAgain, onMap }: CheckResultPartProps) {
+  const check = useQuery({ ...checkQuery(ids), retry: false });
+  const [isPending, setPending] = useState(false);
+  const load = useLoad(ids, run);
+  if (check.data === undefined) {
+    return check.error === null ? (
+      <Loading label="Loading check" />
+    ) : (
+      <ErrorState error={check.error} onRetry={() => void check.refetch()} />
+    );
+  }
+  const events = eventsToLoad(check.data);
+  const label = actionsOf(run)
+    .map((action) => loadLabel(action, run, events))
+    .find((text) => text !== undefined);
+  const needsRules = label === undefined && isHeldByCheck(run);
+  return (
+    <>
+      <CheckFindings ids={ids} check={check.data} run={run} showsProblems onPending={setPending} />
+      {label !== undefined && (
+        <>
+          <LoadSection run={run} check={check.data} load={load} />
+          <AgreementSection projectId={ids.projectId} source={run.source} events={events} />
+        </>
+      )}
+      <ErrorNote error={load.error} />
+      <WizardFooter
+        onNext={label !== undefined ? () => load.mutate(undefined) : needsRules ? onMap : onAgain}
+        next={label ?? (needsRules ? 'Change rules' : 'Check again')}
+        disabled={isPending}
+        busy={load.isPending && load.variables === undefined}
+      >
+        {isPending && <p className="grow text-sm text-soft">Apply the selected rules before you load.</p>}
+        {(label !== undefined || needsRules) && <Button onClick={onAgain}>Check again</Button>}
+        {!needsRules && <Button onClick={onMap}>Change rules</Button>}
+      </WizardFooter>
+    </>
+  );
+}
+
+function loadLabel(action: RunAction, { totals }: Run, events: number): string | undefined {
+  const amount = counted(events, 'event');
+  if (action === 'load') return `Load ${amount}`;
+  if (action === 'load_in_addition') return `Load ${amount} in addition`;
+  return action === 'skip_rejected'
+    ? `Skip ${totals.rejected.toLocaleString('en')} rejected and load ${amount}`
+    : undefined;
 }
