@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { findPostgres } from './test/support/postgres-server.ts';
+import { makeTempDir } from './test/support/temp-dir.ts';
 
 // unit: beside the code, real SQLite / chDB / HTTP inside one process. Files share the processes that run them, one after
 //   another: nothing of the program lives at module level, so a file finds none of what another did.
@@ -24,6 +25,9 @@ const standIns = hasPostgres
 
 // Tests start hundreds of processes and threads, each of which would strip and compile the same sources. As bin/millrace.js has it.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
+
+const tempDir = process.env['TMPDIR'] ?? makeTempDir();
+if (tempDir !== undefined) process.env['TMPDIR'] = tempDir;
 
 export default defineConfig({
   test: {

@@ -132,7 +132,7 @@ describe('the code base is tidy', () => {
   });
 
   it('no test support is unused: a test, a script or a suite uses it', () => {
-    const setups = read('vitest.config.ts').matchAll(/globalSetup: \['([^']+)'\]/g);
+    const setups = read('vitest.config.ts').matchAll(/(?:globalSetup: \['|from '\.\/)(test\/[^']+)'/g);
     const called = new Set(Array.from(setups, ([, path]) => path));
     const users = [...byPath.keys()].filter((path) => isTest(path) || /^(tools|\.ci)\//.test(path) || called.has(path));
     const support = [...byPath.keys()].filter((path) => path.startsWith('test/') || isFixture(path));

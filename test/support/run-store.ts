@@ -2,8 +2,8 @@ import { afterAll } from 'vitest';
 import { isoOfMicros } from '../../src/base/clock.ts';
 import type { RunRef, StoreReader } from '../../src/stores/events/eventstore.ts';
 import type { EventRow } from '../../src/stores/events/rows.ts';
-import { readRunTableDay, runTableDays, type RunRowKey } from '../../src/stores/events/run-table-reads.ts';
-import type { RunTable } from '../../src/stores/events/run-table-names.ts';
+import { rowColumns, rowOf, type PageRow } from '../../src/stores/events/month-rows.ts';
+import { runTableName, type RunTable } from '../../src/stores/events/run-table-names.ts';
 import type { RunStore } from '../../src/stores/events/run-tables.ts';
 import { tempChdb, type TempChdb } from './chdb.ts';
 
@@ -20,24 +20,25 @@ afterAll(async () => {
   engine = undefined;
 });
 
-/** Events of a run's table in the order of loading: days, and each one's rows. */
+/**
+ * Events of a run's table in the order of loading: days, and each one's rows. One query: reading day by day, as the service does with
+ * tables that do not fit into memory, takes 8 ms a day.
+ */
 export async function readRunTable(
   store: StoreReader,
   run: RunRef,
-  of: RunTable = 'rows',
+  table: RunTable = 'rows',
 ): Promise<readonly { readonly day: string; readonly rows: readonly EventRow[] }[]> {
-  const days: { day: string; rows: EventRow[] }[] = [];
-  for (const { day } of await runTableDays(store, run)) {
-    const rows: EventRow[] = [];
-    let after: RunRowKey | undefined;
-    do {
-      const page = await readRunTableDay(store, run, day, { of, after, limit: 1000 });
-      rows.push(...page.items);
-      after = page.next;
-    } while (after !== undefined);
-    days.push({ day, rows });
-  }
-  return days;
+  const found = await store.query<PageRow & { day_text: string }>(
+    `SELECT toString(day) AS day_text, ${rowColumns} FROM ${runTableName({ run, table })} FINAL
+PREWHERE project_id = {project:Int32} ORDER BY day, timestamp, received_at, event, cityHash64(distinct_id), uuid`,
+    { project: run.projectId },
+  );
+  const days = Map.groupBy(found, ({ day_text: day }) => day);
+  return [...days].map(([day, rows]) => ({
+    day,
+    rows: rows.map((row) => Object.assign(rowOf(run.projectId, row), { importRun: run.runId })),
+  }));
 }
 
 /** As it is sent: digits and all. */
