@@ -54,7 +54,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'stores/move': words`base stores/metadata stores/events`,
   'stores/backup': words`base imports`,
   'server/service': words`wire/contract base server/config log/kafka-connection pipeline/live server/telemetry stores/metadata log stores/events stores/move stores/backup plugins/outbound wire/batch server/http wire/capture queue/notices imports plugins plugins/sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/schedules imports/uploads imports/stages imports/preflight imports/assemble.ts plugins/built-in pipeline/transform queue/jobs pipeline server/api imports/transforming`,
-  cli: words`wire/contract base server/config server/telemetry stores/metadata stores/events plugins/outbound imports plugins plugins/sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in pipeline/transform imports/transforming server/service stores/move stores/backup`,
+  demo: words`wire/contract base`,
+  cli: words`demo wire/contract base server/config server/telemetry stores/metadata stores/events plugins/outbound imports plugins plugins/sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in pipeline/transform imports/transforming server/service stores/move stores/backup`,
 };
 const rooms = Object.keys(mayImport);
 
@@ -119,9 +120,9 @@ const sources = parseFiles(
 const consoleSources = parseFiles(
   allFiles().filter((path) => /^console\/src\/.*\.tsx?$/.test(path) && !isTestSide(path)),
 );
-/** Plain tables and rules of the contract that a browser may load; of the others it takes the types alone. */
+/** Plain tables and rules of the contract that a browser may load, and the demo; of the others it takes the types alone. */
 const tablesForBrowsers =
-  /^src\/wire\/contract\/(errors|warnings|scopes|roles|event-filter|unusual-values|import-run-states|import-schedule-limits|skipped-reasons)\.ts$/;
+  /^src\/(demo\/demo|wire\/contract\/(errors|warnings|scopes|roles|event-filter|unusual-values|import-run-states|import-schedule-limits|skipped-reasons))\.ts$/;
 
 function isTestSide(path: string): boolean {
   return /\.(test|fixture)\.ts$/.test(path) || /(^|\/)test[-.]/.test(path);
@@ -242,11 +243,14 @@ describe('imports between rooms', () => {
     expect(found).toEqual([]);
   });
 
-  it('the console imports only types of the contract and its plain tables from src; src imports nothing of it', () => {
+  it('the console imports only types of the contract, its plain tables and the demo from src; src imports nothing of it', () => {
     const abroad = consoleSources.flatMap(({ path, imports }) =>
       imports
         .filter(({ target }) => target !== undefined && !target.startsWith('console/src/'))
-        .filter(({ target = '', typeOnly }) => !(typeOnly ? /^src\/wire\/contract\// : tablesForBrowsers).test(target))
+        .filter(
+          ({ target = '', typeOnly }) =>
+            !tablesForBrowsers.test(target) && !(typeOnly && target.startsWith('src/wire/contract/')),
+        )
         .map(({ line, specifier }) => `${path}:${line} imports ${specifier}`),
     );
     expect(abroad).toEqual([]);

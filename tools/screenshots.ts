@@ -8,13 +8,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { createDemo, type Follow } from '../src/cli/demo/demo.ts';
+import { createDemo, demoPersons, demoRuns, type DemoClient } from '../src/demo/demo.ts';
 import { launchBrowser } from '../test/support/browser.ts';
 import { sessionCookie } from '../test/support/session-cookie.ts';
 import { startService, type Service } from './compat/service.ts';
 
 const images = fileURLToPath(new URL('../docs/images/', import.meta.url));
-const persons = 500;
 /** Changes of a transformation reach the pipeline within this time. */
 const takesEffectMs = 3000;
 
@@ -39,24 +38,16 @@ interface Shop {
   readonly run: string;
 }
 
-const untilEnd: Follow = async (first, steps) => {
-  let last = first;
-  for await (const step of steps) last = step;
-  return last;
-};
-
 async function fill(service: Service): Promise<Shop> {
-  const options = { url: service.url, apiKey: service.key };
+  const client: DemoClient = {
+    send: async <Result>(...[method, path, body]: Parameters<DemoClient['send']>) =>
+      (await service.api<Result>(method, path, body)).body,
+  };
   const { signal } = new AbortController();
-  const demo = await createDemo(options, { persons, now: Date.now(), signal, follow: untilEnd });
+  const demo = await createDemo(client, { persons: demoPersons, now: Date.now(), signal });
   const { id, api_token: key } = demo.project;
-  const [run] = await demo.runs.list();
-  if (run === undefined) throw new Error('expected the demo to have an import run, got none');
-  const { body: configs } = await service.api<{ results: { id: number; name: string }[] }>(
-    'GET',
-    `/api/projects/${id}/pipeline_import_apps_configs/`,
-  );
-  const importId = configs.results.find(({ name }) => name === 'Shop history')?.id ?? 0;
+  let [run] = await demoRuns(client, demo);
+  for (; run?.state !== 'completed'; [run] = await demoRuns(client, demo)) await delay(500);
   await send(service, key, [
     { event: 'Order Completed', distinct_id: '' },
     { event: 'Product Viewed', distinct_id: 'customer-1', timestamp: 'never' },
@@ -66,7 +57,7 @@ async function fill(service: Service): Promise<Shop> {
   for (let count = 0; count === 0; await delay(200)) {
     count = (await service.api<{ results: unknown[] }>('GET', letters)).body.results.length;
   }
-  return { id, key, importId, run: run.id };
+  return { id, key, importId: demo.config, run: run.id };
 }
 
 function order(): object {

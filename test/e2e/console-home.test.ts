@@ -2,7 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
-import { projectKey } from '../support/server.ts';
+import { apiGet, projectKey } from '../support/server.ts';
+
+/** Limits what hangs, not what is slow. */
+const wait = { timeout: 300_000 };
 
 describe.skipIf(!chromiumPath)('the home page', () => {
   let under: ConsoleUnderTest;
@@ -10,6 +13,28 @@ describe.skipIf(!chromiumPath)('the home page', () => {
     under = await startConsole();
   });
   afterAll(() => under?.[Symbol.asyncDispose]());
+
+  it('the demo is created by one click and removed by another', async () => {
+    await under.open('home');
+    const { page, server } = under;
+    const names = async (): Promise<readonly string[]> =>
+      (await apiGet<{ results: { name: string }[] }>(server, '/api/projects/')).results.map(({ name }) => name);
+    const before = await names();
+    const first = new URL(page.url()).pathname;
+    await page.getByRole('button', { name: 'Create demo project' }).click();
+    await page.getByText('This project has demo data').waitFor(wait);
+    expect(new URL(page.url()).pathname).not.toBe(first);
+    expect(await names()).toEqual([...before, 'Demo shop']);
+    const run = page.getByRole('listitem').filter({ hasText: 'Shop history' });
+    await run.getByText(/[\d,]{5,} loaded, \d+ rejected/).waitFor(wait);
+    expect(await lookFaults(under, 'home-demo')).toEqual([]);
+
+    await page.getByRole('button', { name: 'Remove demo' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove demo' }).click();
+    await page.getByText('Demo removed.').waitFor(wait);
+    await page.waitForURL(`**${first}`);
+    expect(await names()).toEqual(before);
+  });
 
   it('the first event, sent with the sample code, completes its step', async () => {
     await under.open('home');

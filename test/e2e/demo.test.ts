@@ -1,7 +1,7 @@
 /** Real: the whole program as a process, SQLite, chDB, files, HTTP. Doubled: nothing. Observed: what the commands print and the API returns. */
 import type { ChildProcess } from 'node:child_process';
 import { expect, it } from 'vitest';
-import type { DemoRecord } from '../../src/cli/demo/demo.ts';
+import type { DemoRecord } from '../../src/cli/commands/demo.ts';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { spawnCommand, type Finished, type SpawnOptions } from '../support/command.ts';
 import { apiGet, personalKey, startServer, tempDataDir } from '../support/server.ts';
@@ -38,9 +38,9 @@ it('the demo fills a project once, and leaves nothing when it is removed, also a
     transformations: ['Amounts in euros'],
     import_apps: ['Shop history', 'Nightly from Mixpanel'],
   });
-  const totals = record.import?.totals;
-  expect(totals?.rejected).toBeGreaterThan(0);
-  expect(totals?.verified).toBe(totals?.loaded);
+  const totals = record.import.totals;
+  expect(totals.rejected).toBeGreaterThan(0);
+  expect(totals.verified).toBe(totals.loaded);
 
   const root = `/api/projects/${record.project.id}`;
   await expect.poll(() => list(`${root}/events/?historical_migration=false`), wait).not.toEqual([]);

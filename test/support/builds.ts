@@ -14,7 +14,10 @@ export default function build(): void {
     isNewer('dist/millrace.js', path),
   );
   if (!isBuilt) run('tools/build-server.js');
-  if (!isNewer('console/dist/index.html', 'console')) run('tools/build-console.js');
+  const isConsoleBuilt = ['console', 'src/wire/contract', 'src/demo'].every((path) =>
+    isNewer('console/dist/index.html', path),
+  );
+  if (!isConsoleBuilt) run('tools/build-console.js');
 }
 
 function run(script: string): void {

@@ -24,6 +24,7 @@ import { Tabs } from '../../components/tabs.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useHasRole, useProject } from '../../shell/project-context.tsx';
+import { DemoNotice, DemoOffer } from './demo.tsx';
 import { anyEventQuery, chartStart, countsQuery, hourlySums, type ListedRun, runsQuery } from './home-query.ts';
 import { type Sender, senders } from './home-search.ts';
 import { importCommand, snippet } from './snippets.ts';
@@ -47,6 +48,7 @@ export function HomePage() {
         <ErrorState error={status.error} onRetry={() => void status.refetch()} />
       )}
       <div className="flex flex-col gap-4">
+        <DemoNotice />
         <FlowTiles status={status.data} />
         <RecentImports />
         <NewProject />
@@ -301,14 +303,12 @@ function FirstSteps({ sender, onSender, done }: FirstStepsProps) {
             From another tool, files, a bucket or a database. Checked before it is loaded, stored exactly once.
           </p>
           <CodeBlock code={importCommand(site, key)} />
-          <p className="py-2 text-sm">
-            No history yet? <code>npx millrace demo</code> creates another project with a year of a small shop.
-          </p>
-          <p>
+          <p className="py-2">
             <Link to="/projects/$projectId/imports/new" params={params} className={buttonStyle('plain')}>
               Import in the console
             </Link>
           </p>
+          <DemoOffer />
         </Step>
         <Step
           title="Transform events"

@@ -1,5 +1,4 @@
-import { derivedId } from '../../base/ids.ts';
-import { dayMs, hourMs } from '../../base/time.ts';
+import { dayMs, hourMs } from '../base/time.ts';
 
 /** An event as `/batch/` accepts it and the import format `posthog` reads it. */
 export interface ShopEvent {
@@ -162,7 +161,7 @@ function personOf(random: () => number, number: number): Person {
   const { country, currency } = pick(random, countries);
   const email = `${name.toLowerCase().replace(' ', '.')}.${number}@example.com`;
   return {
-    anonymousId: derivedId('demo', String(number)),
+    anonymousId: uuidOf(random),
     customerId: `customer-${1000 + number}`,
     properties: { name, email, country },
     device: pick(random, devices),
@@ -201,7 +200,7 @@ function visitOf(random: () => number, visit: Pick<Visit, 'person' | 'startMs' |
 
 function eventsOf(random: () => number, visit: Visit): ShopEvent[] {
   const { person, startMs, kind } = visit;
-  const session = derivedId('demo', person.customerId, String(startMs));
+  const session = uuidOf(random);
   const events: ShopEvent[] = [];
   let isCustomer = kind === 'customer';
   let timeMs = startMs;
@@ -211,7 +210,7 @@ function eventsOf(random: () => number, visit: Visit): ShopEvent[] {
     isCustomer ||= event === '$identify';
     const groups = isCustomer && person.company !== undefined ? { $groups: { company: slugOf(person.company) } } : {};
     events.push({
-      uuid: derivedId('demo', session, String(events.length)),
+      uuid: uuidOf(random),
       event,
       distinct_id: isCustomer ? person.customerId : person.anonymousId,
       timestamp: new Date(timeMs).toISOString(),
@@ -226,6 +225,16 @@ function pick<T>(random: () => number, values: readonly T[]): T {
   const value = values[Math.floor(random() * values.length)];
   if (value === undefined) throw new Error('expected values to pick from, got none');
   return value;
+}
+
+function uuidOf(random: () => number): string {
+  const word = (): string =>
+    Math.floor(random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0');
+  const [first, second, third, fourth] = [word(), word(), word(), word()];
+  const variant = '89ab'[Math.floor(random() * 4)];
+  return `${first}-${second.slice(0, 4)}-4${second.slice(5)}-${variant}${third.slice(1, 4)}-${third.slice(4)}${fourth}`;
 }
 
 /** Returns the same numbers in [0, 1) for the same seed (mulberry32). Not for secrets. */

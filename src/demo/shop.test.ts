@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayMs, hourMs } from '../../base/time.ts';
+import { dayMs, hourMs } from '../base/time.ts';
 import { exportLines, shopEvents, type ShopEvent } from './shop.ts';
 
 const endMs = Date.parse('2026-11-27T10:00:00Z');
