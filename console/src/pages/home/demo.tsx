@@ -1,7 +1,7 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { DemoClient, DemoStep } from '../../../../src/demo/demo.ts';
+import type * as demo from '../../../../src/demo/demo.ts';
 import { type ProjectRecord, projectsQuery } from '../../api/projects.ts';
 import { refresh } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
@@ -11,11 +11,11 @@ import { ErrorNote } from '../../components/error-note.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { useHasRole, useProject } from '../../shell/project-context.tsx';
 
-const client: DemoClient = {
+const client: demo.DemoClient = {
   send: (method, path, body) => request(path, body === undefined ? { method } : { method, body }),
 };
 
-const stepTexts: Readonly<Record<DemoStep, string>> = {
+const stepTexts: Readonly<Record<demo.DemoStep, string>> = {
   project: 'Creating the project…',
   upload: 'Uploading a year of events…',
   import: 'Starting the import…',
@@ -27,7 +27,7 @@ export function DemoOffer() {
   const isAdmin = useHasRole('admin');
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [step, setStep] = useState<DemoStep>('project');
+  const [step, setStep] = useState<demo.DemoStep>('project');
   const create = useMutation({
     mutationFn: async () => {
       const { createDemo, demoPersons } = await loadDemo();
@@ -44,7 +44,7 @@ export function DemoOffer() {
     return <p className="py-2 text-sm">No data yet? {command} creates a project with a year of a small shop.</p>;
   return (
     <div className="flex flex-col items-start gap-2 py-2 text-sm">
-      <p>No data yet? Create a demo: a project of its own with a year of a small shop. {command} does the same.</p>
+      <p>No data yet? Create a demo, a separate project with a year of a small shop. {command} does the same.</p>
       <Button busy={create.isPending} onClick={() => create.mutate()}>
         Create demo project
       </Button>
@@ -120,7 +120,7 @@ function demoConfigQuery(project: ProjectRecord) {
   });
 }
 
-/** Loaded apart: few visits need the shop. */
-function loadDemo(): Promise<typeof import('../../../../src/demo/demo.ts')> {
+/** Loads the module when it is needed: few visits do. */
+function loadDemo(): Promise<typeof demo> {
   return import('../../../../src/demo/demo.ts');
 }
