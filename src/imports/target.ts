@@ -122,6 +122,8 @@ export interface TargetReader {
     uuids: readonly string[],
     signal: AbortSignal,
   ) => Promise<ReadonlyMap<string, string>>;
+  /** Whether the events are in the store that has the run's table, so that it can compare both. */
+  readonly sharesStore?: boolean;
   /** Counts transformations that may change events before they are stored. */
   readonly activeTransformations?: (signal: AbortSignal) => Promise<number>;
   /**

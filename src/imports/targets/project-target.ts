@@ -129,6 +129,7 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
       const rows = await readStore(() => importedProperties(store, projectId, { day, event, uuids }));
       return new Map(rows.map(({ uuid, distinctId, properties }) => [`${uuid} ${distinctId}`, properties]));
     },
+    sharesStore: true,
     eventsNamed: (event, signal, without = []) =>
       without.length === 0 ? pages({ event }, signal) : placesWithout(event, without, signal),
   };

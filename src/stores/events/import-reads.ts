@@ -44,7 +44,7 @@ const unmarked = `if(endsWith(properties, ${mark}), concat(substring(properties,
 const markChars = ',"$import_run_id":""}'.length;
 /** Properties without their mark or last brace: the length of the id determines where to cut, without a search for the mark. */
 export const cutProperties = `substring(properties, 1, length(properties) - if(import_run = '', 1, length(import_run) + ${markChars}))`;
-const contentHashes: Readonly<Record<ContentsKind, string>> = {
+export const contentHashes: Readonly<Record<ContentsKind, string>> = {
   crc32: crcWord(`CRC32(${cutProperties})`),
   md5: wordOf(`concat(toString(uuid), '\\0', ${unmarked})`),
 };

@@ -1,7 +1,15 @@
 import { expect, it } from 'vitest';
-import { hostileTexts, insertSegment, newRun, runRow, sourceStart as start } from '../../support/run-table-rows.ts';
-import { dayMicros } from './event-store.ts';
+import {
+  attachAll,
+  hostileTexts,
+  insertSegment,
+  newRun,
+  runRow,
+  sourceStart as start,
+} from '../../support/run-table-rows.ts';
+import { dayMicros, insertRows } from './event-store.ts';
 import type { RunRef } from '../../../src/stores/events/eventstore.ts';
+import { comparedCounts, differingEvents, type ComparedKind } from '../../../src/stores/events/run-comparison.ts';
 import type { IdentityKey } from '../../../src/stores/events/import-reads.ts';
 import type { EventRow } from '../../../src/stores/events/rows.ts';
 import {
@@ -24,6 +32,7 @@ export function runTableReadTests(store: () => RunStore): void {
   dayTests(store);
   pageTests(store);
   duplicateTests(store);
+  comparisonTests(store);
 }
 
 function dayTests(store: () => RunStore): void {
@@ -123,6 +132,73 @@ function pageTests(store: () => RunStore): void {
     expect(new Map(found.map(({ uuid, properties }) => [uuid, properties]))).toEqual(
       new Map(asked.map(({ uuid, properties }) => [uuid, properties])),
     );
+    await store().runTables.drop(run);
+  });
+}
+
+/** Stores what gives each of the kinds, under ids of every character, on two days. Returns the ids of each kind. */
+async function storeKinds(store: RunStore, run: RunRef): Promise<ReadonlyMap<ComparedKind, readonly string[]>> {
+  await store.runTables.create(run);
+  const kinds = ['same', 'altered', 'changed', 'other', 'missing', 'unexpected'] as const;
+  const ids = new Map<ComparedKind, string[]>();
+  const [table, stored]: [EventRow[], EventRow[]] = [[], []];
+  for (const [n, id] of hostileTexts
+    .slice(0, 7)
+    .flatMap((text) => kinds.map((kind) => `${kind} ${text}`))
+    .entries()) {
+    const kind = kinds[n % kinds.length] ?? 'same';
+    ids.set(kind, [...(ids.get(kind) ?? []), id]);
+    const row = runRow(run, n, {
+      keyDay: keyDay + (n % 2),
+      distinctId: id,
+      properties: `{"n":12345678901234567890${n}}`,
+    });
+    if (kind !== 'unexpected') table.push(row);
+    if (kind === 'altered') stored.push({ ...row, properties: row.properties.replace('90', '91') });
+    else if (kind === 'changed') stored.push({ ...row, timestampMicros: row.timestampMicros + 1 });
+    else if (kind === 'other')
+      stored.push({ ...row, importRun: '', properties: '{}', receivedAtMicros: start - 1 }, row);
+    else if (kind !== 'missing') stored.push(row);
+  }
+  await insertSegment(store, run, '0', [...table.slice(20), ...table.slice(0, 3)]);
+  await insertSegment(store, run, '1', table.slice(0, 20));
+  const foreign = newRun(run.projectId);
+  await insertRows(store, run.runId, [...stored, runRow(foreign, 1), runRow(newRun(), 1)]);
+  return ids;
+}
+
+function comparisonTests(store: () => RunStore): void {
+  it('the table of a run is compared with the stored events by identity, whole or by share', async () => {
+    const run = newRun();
+    const ids = await storeKinds(store(), run);
+    const days = { from: day, to: '2024-03-02', contents: 'crc32' } as const;
+    const found = new Map<string, number>();
+    const listed: string[] = [];
+    for (const share of [undefined, { index: 0, of: 2 }, { index: 1, of: 2 }]) {
+      for (const { kind, runId, count } of await comparedCounts(store(), run, { ...days, share })) {
+        expect(runId).toBe(kind === 'missing' || kind === 'other' ? '' : run.runId);
+        found.set(kind, (found.get(kind) ?? 0) + count);
+      }
+      const differing = await differingEvents(store(), run, { ...days, share }, { altered: share === undefined });
+      listed.push(...differing.map(({ kind, distinctId }) => `${kind} of ${distinctId}`));
+    }
+    expect(found).toEqual(new Map([...ids].map(([kind, of]) => [kind, 2 * of.length])));
+    const expected = (['changed', 'missing', 'unexpected'] as const).flatMap((kind) =>
+      (ids.get(kind) ?? []).flatMap((id) => [`${kind} of ${id}`, `${kind} of ${id}`]),
+    );
+    const altered = (ids.get('altered') ?? []).map((id) => `altered of ${id}`);
+    expect(listed.toSorted()).toEqual([...expected, ...altered].toSorted());
+    await store().runTables.drop(run);
+  });
+
+  it('a run whose months are attached compares as the same', async () => {
+    const run = newRun();
+    await store().runTables.create(run);
+    await insertSegment(store(), run, '0', [runRow(run, 0), runRow(run, 1)]);
+    await attachAll(store(), run);
+    const counts = await comparedCounts(store(), run, { from: day, to: day, contents: 'md5' });
+    const same = { day, event: 'seen', kind: 'same', runId: run.runId, count: 2, otherTimes: 0, otherContents: 0 };
+    expect(counts).toEqual([same]);
     await store().runTables.drop(run);
   });
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { sleep, type Retry, type Sleep } from '../../../base/retry.ts';
+import type { RunRef } from '../../../stores/events/eventstore.ts';
 import type { RunStore } from '../../../stores/events/run-tables.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import type { LeasedRun, RunStage } from '../../run/leased-run.ts';
@@ -12,6 +13,8 @@ import type { VerifyCell, VerifyResult, StoredBy } from '../../run/results.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetUnreadableError, type StoredCount, type Target, type TargetReader } from '../../target.ts';
 import { compareDay, type FoundOnDay } from './compare-day.ts';
+import { createTableComparer, type TableComparer } from './compare-with-table.ts';
+import { createCountsReader, type CountsReader } from './counts-reader.ts';
 import { createDifferences, type Differences } from './differences.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import {
@@ -50,6 +53,10 @@ interface Verify extends VerifyDeps {
   readonly failpoint: Failpoint;
   readonly transformations: ActiveTransformations;
   readonly counts: CountsReader;
+  /** `undefined` if the target is another store. */
+  readonly comparer: TableComparer | undefined;
+  /** Throws RunFailedError if the run's table is incomplete. */
+  readonly assertTable: () => Promise<void>;
   /** When what the target shows last changed, ms since the epoch. */
   changedAt: number;
 }
@@ -82,13 +89,39 @@ async function verifyDays(deps: VerifyDeps, leased: LeasedRun, days: readonly St
     const transformations = await retry(() => activeTransformations(deps, reader, leased.signal));
     const failpoint = deps.failpoint ?? (() => {});
     const counts = createCountsReader({ reader, retry, signal: leased.signal }, days);
-    const found = { leased, reader, retry, failpoint, transformations, counts };
+    const assertTable = tableAssertion({ runStore: deps.runStore, ref: refOf(leased), retry }, days);
+    const comparer = openComparer({ ...deps, leased, reader, transformations, counts }, days);
+    const found = { leased, reader, retry, failpoint, transformations, counts, comparer, assertTable };
     const verify = { sleep, ...deps, ...found, changedAt: clock.now() };
     return await compareDays(verify, days, progress);
   } catch (error) {
     if (error instanceof TargetUnreadableError) return unreadableResult(target, expected, { why: error.message });
     throw error;
   }
+}
+
+/** Checks the table once, before its first use. */
+function tableAssertion(source: Parameters<typeof assertRunTable>[0], days: readonly StoredDay[]): () => Promise<void> {
+  let isWhole = false;
+  return async () => {
+    if (isWhole) return;
+    await assertRunTable(source, days);
+    isWhole = true;
+  };
+}
+
+function openComparer(
+  of: VerifyDeps & Pick<Verify, 'leased' | 'reader' | 'transformations' | 'counts'>,
+  days: readonly StoredDay[],
+): TableComparer | undefined {
+  const { leased, reader, runStore: store, transformations, counts } = of;
+  if (reader.sharesStore !== true) return undefined;
+  const { signal } = leased;
+  const mayBeTransformed = transformations.count > 0;
+  return createTableComparer(
+    { store, reader, run: refOf(leased), known: counts.known, mayBeTransformed, signal },
+    days,
+  );
 }
 
 async function compareDays(
@@ -212,22 +245,24 @@ async function settle(verify: Verify, of: DayToCompare): Promise<SettledDay> {
 }
 
 async function compareNames(
-  { leased, runStore, reader, retry, transformations }: Verify,
+  { leased, runStore, reader, retry, transformations, comparer, assertTable }: Verify,
   { day, expected, refused }: DayToCompare,
-  events: readonly string[],
+  names: readonly string[],
 ): Promise<ComparedDay> {
-  const run = { projectId: leased.run.projectId, runId: leased.run.id };
-  await assertRunTable({ runStore, ref: run, retry }, [day]);
-  const differing = new Set(events);
+  await assertTable();
+  const differing = new Set(names);
   const agreeing = sumOf(new Map([...expected].filter(([event]) => !differing.has(event))));
   return await retry(async () => {
     const differences = createDifferences(differencesMax);
+    if (comparer !== undefined && refused.size === 0) {
+      return { found: await comparer.compare(day, differing, differences), differences, agreeing };
+    }
     const found = await compareDay({
       store: runStore,
       reader,
-      run,
+      run: refOf(leased),
       day: day.day,
-      events,
+      events: names,
       expected: sumOf(expected) - agreeing,
       refused,
       mayBeTransformed: transformations.count > 0,
@@ -237,6 +272,10 @@ async function compareNames(
     });
     return { found, differences, agreeing };
   });
+}
+
+function refOf({ run }: LeasedRun): RunRef {
+  return { projectId: run.projectId, runId: run.id };
 }
 
 interface VerifyProgress {
@@ -319,57 +358,4 @@ export async function storedBy(
     const { source = null, created_at = null } = known.find(({ id }) => id === run) ?? {};
     return { run: run === '' ? null : run, source, created_at, events };
   });
-}
-
-type Counts = ReadonlyMap<string, StoredCount>;
-
-/** Reads count and checksums by event name of a day in the target. */
-interface CountsReader {
-  /** Reads days in order, many at a time if the target supports it. */
-  first(day: StoredDay): Promise<Counts>;
-  again(day: StoredDay): Promise<Counts>;
-}
-
-interface CountsReaderDeps {
-  readonly reader: TargetReader;
-  readonly retry: Retry;
-  readonly signal: AbortSignal;
-}
-
-/** Limit of one read, which takes the target a few seconds. */
-const eventsMax = 2_000_000;
-const daysMax = 200;
-
-/** `days` in order. */
-function createCountsReader({ reader, retry, signal }: CountsReaderDeps, days: readonly StoredDay[]): CountsReader {
-  let ahead: ReadonlyMap<string, Counts> = new Map();
-  const again: CountsReader['again'] = (day) => retry(() => reader.dayCounts(day.day, signal, expectedContents(day)));
-  return {
-    again,
-    first: async (day) => {
-      const { daysCounts } = reader;
-      if (daysCounts === undefined) return await again(day);
-      const known = ahead.get(day.day);
-      if (known !== undefined) return known;
-      const group = groupFrom(days, day);
-      const range = { from: day.day, to: group.at(-1)?.day ?? day.day };
-      const found = await retry(() => daysCounts(range, signal, expectedContents(day)));
-      ahead = new Map(group.map((each) => [each.day, found.get(each.day) ?? new Map<string, StoredCount>()]));
-      return ahead.get(day.day) ?? new Map<string, StoredCount>();
-    },
-  };
-}
-
-/** Returns the days from this one on that are read together; they have checksums of one kind. */
-function groupFrom(days: readonly StoredDay[], first: StoredDay): readonly StoredDay[] {
-  const start = days.indexOf(first);
-  const contents = expectedContents(first);
-  let events = first.events;
-  let end = start + 1;
-  for (; end < days.length && end - start < daysMax; end += 1) {
-    const day = days[end];
-    if (day === undefined || events + day.events > eventsMax || expectedContents(day) !== contents) break;
-    events += day.events;
-  }
-  return days.slice(start, end);
 }
