@@ -62,6 +62,8 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/support/builds.ts'],
+          isolate: false,
+          unstubEnvs: true,
           expect: expectLater,
           ...slow,
         },

@@ -1,6 +1,6 @@
 /** The real posthog-node client from npm against the real program, in both of its capture modes. */
 import { PostHog } from 'posthog-node';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   apiGet,
   personalKey,
@@ -36,7 +36,7 @@ describe.each(['v0', 'v1'] as const)('posthog-node, capture mode %s', (captureMo
 
   const client = (more: object = {}): PostHog => {
     // The client reads its mode from the environment when it is made.
-    process.env['POSTHOG_CAPTURE_MODE'] = captureMode;
+    vi.stubEnv('POSTHOG_CAPTURE_MODE', captureMode);
     return new PostHog(projectKey, { host: server.url, flushAt: 10, ...more });
   };
   const failures = (posthog: PostHog): unknown[] => {
