@@ -1,10 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort, tempDataDir } from '../support/server.ts';
-import { read } from '../source-tree.ts';
 
 // Real: the command under an older Node, where there is one, which starts the program with the Node of the package.
 
@@ -32,18 +31,22 @@ it.skipIf(olderNode === undefined)(
   },
 );
 
-it('npx, which runs `prepare` when it first meets a checkout, does not build it again', async () => {
-  await using folder = await tempDataDir();
-  const { scripts } = JSON.parse(read('package.json')) as { scripts: { prepare: string } };
-  const prepare = (command: string): number | null =>
-    spawnSync('sh', ['-c', scripts.prepare], {
-      cwd: folder.path,
-      env: { PATH: process.env['PATH'], npm_command: command },
-      stdio: 'ignore',
-    }).status;
-  // A build fails here: the folder has no sources.
-  expect(prepare('exec')).not.toBe(0);
-  mkdirSync(join(folder.path, 'dist'));
-  expect(prepare('exec')).toBe(0);
-  expect(prepare('ci')).not.toBe(0);
+it('a checkout is built once, and not without the development packages, which is said', async () => {
+  await using checkout = await tempDataDir();
+  const tools = fileURLToPath(new URL('../../tools/', import.meta.url));
+  mkdirSync(join(checkout.path, 'tools'));
+  for (const name of ['prepare.js', 'trim-packages.js'])
+    copyFileSync(join(tools, name), join(checkout.path, 'tools', name));
+  const prepare = (command: string): { status: number | null; stderr: string } =>
+    spawnSync(process.execPath, [join(checkout.path, 'tools/prepare.js')], {
+      env: { npm_command: command },
+      encoding: 'utf8',
+    });
+  const notBuilt = { status: 0, stderr: expect.stringContaining('"npm ci" installs them and builds') as string };
+  // npx runs `prepare` when it first meets a checkout.
+  expect(prepare('exec')).toMatchObject(notBuilt);
+  expect(prepare('ci')).toMatchObject(notBuilt);
+  mkdirSync(join(checkout.path, 'dist'));
+  expect(prepare('exec')).toMatchObject({ status: 0, stderr: '' });
+  expect(prepare('ci')).toMatchObject(notBuilt);
 });

@@ -99,7 +99,7 @@ describe.concurrent('millrace import', () => {
     const [list, report, page, rejected, verify, pause, resume, watch] = await Promise.all([
       on('list'),
       on('report', '--json'),
-      on('report', '--html', '--run', id.slice(0, 6)),
+      on('report', id.slice(0, 6), '--html'),
       on('rejected'),
       on('verify'),
       on('pause'),

@@ -120,7 +120,7 @@ describe.concurrent('advice of an import, followed literally, works', () => {
       await made.start(endpoint.url);
       const state = ['--state-dir', made.state];
       const retried = await runCommand(['import', 'retry-rejected', ...state]);
-      const way = copied(retried, /"(millrace import resume --run \S+)" shows/);
+      const way = copied(retried, /"(millrace import resume \S+)" shows/);
       const shown = await follow(`${way} --state-dir ${made.state}`);
       expect((await follow(copied(shown, /\n {2}(millrace import .*)/))).code).toBe(exitCodes.unverified.code);
     }));

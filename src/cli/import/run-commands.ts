@@ -91,8 +91,16 @@ function undoneView(view: RunView): RunView {
 function oneRun(parent: Command, name: string, description: string): Command {
   return addRunsOptions(parent.command(name))
     .description(description)
+    .argument('[run]', 'run from "millrace import list"; default: the newest')
     .option('--json', 'print JSON')
-    .option('--run <id>', 'run from "millrace import list"; default: the newest');
+    .option('--run <id>', 'the same as the argument');
+}
+
+/** Passes the run that is given as argument or as option. */
+function runBy<Options extends OneRunOptions = OneRunOptions>(
+  work: (options: Options) => Promise<void>,
+): (run: string | undefined, options: Options) => Promise<void> {
+  return (run, options) => work(run === undefined ? options : { ...options, run });
 }
 
 /** Adds `list`, `watch`, `report`, `verify` and `rejected`. */
@@ -103,67 +111,68 @@ export function addReadCommands(parent: Command, terminal: Terminal): void {
       const found = await listRuns(terminal, options);
       await showList(terminal, options, found, () => showRuns(terminal, found));
     });
-  oneRun(parent, 'watch', 'follow a run until it pauses or ends').action((options: OneRunOptions) =>
-    watch(terminal, options),
-  );
+  oneRun(parent, 'watch', 'follow a run until it pauses or ends').action(runBy((options) => watch(terminal, options)));
   oneRun(parent, 'report', 'show the report of a run; --json prints all of it')
     .option('--html', 'print it as an HTML page')
     .option('--out <file>', 'write the report to a file: .html for the page, otherwise JSON')
-    .action((options: OneRunOptions) => report(terminal, options));
+    .action(runBy((options) => report(terminal, options)));
   oneRun(parent, 'verify', 'show the differences between stored and sent events')
     .option('--again', 'compare again')
-    .action((options: OneRunOptions) => verify(terminal, options));
+    .action(runBy((options) => verify(terminal, options)));
   oneRun(parent, 'rejected', 'print rejected records with their reasons, as NDJSON')
     .option('--out <file>', 'write to a file')
-    .action(async (options: OneRunOptions) => {
-      const runs = await runsOf(options);
-      const { id } = await runs.find(options.run);
-      await deliver(terminal, (signal) => runs.rejected(id, signal), options.out);
-    });
+    .action(
+      runBy(async (options) => {
+        const runs = await runsOf(options);
+        const { id } = await runs.find(options.run);
+        await deliver(terminal, (signal) => runs.rejected(id, signal), options.out);
+      }),
+    );
 }
 
 /** Adds `pause`, `resume`, `cancel`, `retry-rejected` and `promote`. */
 export function addActCommands(parent: Command, terminal: Terminal): void {
-  oneRun(parent, 'pause', 'pause a run; nothing is lost').action((options: OneRunOptions) =>
-    act(terminal, 'pause', options),
-  );
+  oneRun(parent, 'pause', 'pause a run; nothing is lost').action(runBy((options) => act(terminal, 'pause', options)));
   addSameRecordsOptions(addChanges(oneRun(parent, 'resume', 'resume a paused or failed run')))
     .option('--yes', 'do not ask before earlier runs are undone')
-    .action(async (options: OneRunOptions) => {
-      await confirmReplace(terminal, options);
-      await act(terminal, 'resume', options);
-    });
+    .action(
+      runBy(async (options) => {
+        await confirmReplace(terminal, options);
+        await act(terminal, 'resume', options);
+      }),
+    );
   oneRun(parent, 'cancel', 'cancel a run permanently; loaded events stay')
     .option('--yes', 'do not ask')
-    .action(async (options: OneRunOptions) => {
-      await confirm(terminal.process, 'Cancel the run permanently?', options);
-      await act(terminal, 'cancel', options);
-    });
+    .action(
+      runBy(async (options) => {
+        await confirm(terminal.process, 'Cancel the run permanently?', options);
+        await act(terminal, 'cancel', options);
+      }),
+    );
   oneRun(
     parent,
     'retry-rejected',
     'check and load the staged records of a completed run again, to accept records that were rejected',
-  ).action((options: OneRunOptions) => act(terminal, 'retry_rejected', options));
-  oneRun(parent, 'promote', 'run a trial again without its limit (with --config)').action((options: OneRunOptions) =>
-    act(terminal, 'promote', options),
+  ).action(runBy((options) => act(terminal, 'retry_rejected', options)));
+  oneRun(parent, 'promote', 'run a trial again without its limit (with --config)').action(
+    runBy((options) => act(terminal, 'promote', options)),
   );
 }
 
 /** Adds `undo`. */
 export function addUndoCommand(parent: Command, terminal: Terminal): void {
   oneRun(parent, 'undo', 'undo an import in a service: delete its events and rebuild the persons they changed')
-    .argument('[run]', 'run from "millrace import list"; default: the newest')
     .option('--dry-run', 'show what would be undone, without changes')
     .option('--yes', 'do not ask')
-    .action((run: string | undefined, options: UndoOptions) => undo(terminal, options, run ?? options.run));
+    .action(runBy((options: UndoOptions) => undo(terminal, options)));
 }
 
 interface UndoOptions extends OneRunOptions {
   readonly dryRun?: boolean;
 }
 
-async function undo(terminal: Terminal, options: UndoOptions, run: string | undefined): Promise<void> {
-  const { runs, id } = await undoable(options, run);
+async function undo(terminal: Terminal, options: UndoOptions): Promise<void> {
+  const { runs, id } = await undoable(options);
   const plan = await runs.undoPlan(id);
   if (options.json === true && options.dryRun === true) return terminal.json(plan);
   if (options.json !== true) showUndoPlan(terminal, id, plan);
@@ -173,10 +182,8 @@ async function undo(terminal: Terminal, options: UndoOptions, run: string | unde
 }
 
 /** Returns the service that stored the run, and its id there. */
-async function undoable(
-  options: UndoOptions,
-  run: string | undefined,
-): Promise<{ readonly runs: ServerRuns; readonly id: string }> {
+async function undoable(options: UndoOptions): Promise<{ readonly runs: ServerRuns; readonly id: string }> {
+  const { run } = options;
   if (options.config !== undefined) {
     const runs = serverRunsOf(options, options.config);
     return { runs, id: (await runs.find(run)).id };
@@ -246,7 +253,7 @@ async function act(terminal: Terminal, action: RunAction, options: OneRunOptions
   if (options.json) terminal.json(view);
   else showRuns(terminal, [view]);
   if (options.config === undefined && view.state === 'queued') {
-    terminal.note(`"millrace import resume --run ${id}" shows the command that resumes it`);
+    terminal.note(`"millrace import resume ${id}" shows the command that resumes it`);
   }
 }
 

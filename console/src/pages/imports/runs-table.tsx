@@ -54,6 +54,7 @@ function columnsOf(projectId: number, sources: ReadonlyMap<string, string>): rea
           </Link>
           <p className="text-xs text-soft">
             {sources.get(row.source) ?? row.source}
+            {row.options.format !== null && ` · ${row.options.format}`}
             {row.options.limit !== null && ` · trial of ${counted(row.options.limit, 'record')}`}
             {row.options.target.kind === 'http' && ' · to another service'}
           </p>
