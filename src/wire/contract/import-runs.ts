@@ -19,7 +19,10 @@ export const importStageSchema = Type.Object({
   state: Type.Enum(['pending', 'active', 'done'], {
     description: '`active`: the current stage of the run, even while it is paused or has failed.',
   }),
-  unit: Type.Enum(['records', 'events'], { description: 'Unit of `done` and `total`.' }),
+  unit: Type.Enum(['records', 'events'], {
+    description:
+      'Unit of `done` and `total`. Until it is done, an undo also counts events that other runs load again and ids whose persons are rebuilt.',
+  }),
   parts_done: count,
   parts_total: countOrUnknown,
   done: count,

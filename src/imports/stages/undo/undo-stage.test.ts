@@ -16,10 +16,11 @@ import { projectState, type ProjectState } from '../../../../test/support/projec
 import { newRun } from '../../../../test/support/runs.ts';
 import { madeEvents, ofRun, type MadeEvent } from '../../../../test/support/undo-history.ts';
 import type { UndoResult } from '../../run/results.ts';
+import { shareDone } from '../../run/eta.ts';
 import { createRun, getRun } from '../../run/run-store.ts';
 import { undoRun } from '../../run/run-transitions.ts';
 import { startRunWorker } from '../../run/run-worker.ts';
-import type { Run } from '../../run/run.ts';
+import { noTotals, type Run, type StageProgress } from '../../run/run.ts';
 import { openStaging } from '../../staging/open-staging.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { planUndo } from './plan-undo.ts';
@@ -64,6 +65,20 @@ async function endedRun(projectId: number, id: string): Promise<Run> {
   const run = await createRun(bench.db, newRun({ id, projectId }));
   await bench.db.updateTable('import_runs').set({ state: 'completed', stage: 'report' }).where('id', '=', id).execute();
   return run;
+}
+
+/** Creates a run that has ended, and may have had some events of others. */
+async function runToLoadAgain(projectId: number, id: string, loaded: number): Promise<void> {
+  const { db } = bench;
+  await endedRun(projectId, id);
+  const load = { stage: 'load', partsDone: 0, done: 0, bytes: 0, rate: 0 };
+  const totals = { ...noTotals, duplicates: 1, loaded };
+  const common = { progress: JSON.stringify({ load }), totals: JSON.stringify(totals) };
+  await db.updateTable('import_runs').set(common).where('id', '=', id).execute();
+  const counts = { events: 0, bytes: 0, duplicates: 1, frames: 0, frames_loaded: 0, accepted: 0, rejected: 0 };
+  const day = { run_id: id, project_id: projectId, day: '1999-01-01', ...counts, verified: 1, expected: '{}' } as const;
+  await db.insertInto('import_days').values(day).execute();
+  await rememberLoad(db, id);
 }
 
 interface UndoOptions {
@@ -268,7 +283,7 @@ describe('undo of an import run', () => {
       const run = await getRun(db, 'run-b');
       return { waiting: run?.waiting, ...run?.progress.undo };
     };
-    await expect.poll(shown).toMatchObject({ waiting: { reason }, done: 1, total: 2, partsDone: 1, partsTotal: 2 });
+    await expect.poll(shown).toMatchObject({ waiting: { reason }, done: 1, total: 3, partsDone: 1, partsTotal: 2 });
     release.resolve();
     expect(await undone).toMatchObject({ rows_left: 0 });
     expect(await shown()).toMatchObject({ waiting: null, done: 2, partsDone: 2, partsTotal: 2 });
@@ -279,21 +294,7 @@ describe('undo of an import run', () => {
     const { projectId, db } = bench;
     await send('historical', projectId, madeEvents(7, 50, { runId: 'run-b' }));
     await endedRun(projectId, 'run-b');
-    await endedRun(projectId, 'run-c');
-    const load = { stage: 'load', partsDone: 0, done: 0, bytes: 0, rate: 0 };
-    const common = { progress: JSON.stringify({ load }), totals: JSON.stringify({ duplicates: 1 }) };
-    await db.updateTable('import_runs').set(common).where('id', '=', 'run-c').execute();
-    const counts = { events: 0, bytes: 0, duplicates: 1, frames: 0, frames_loaded: 0, accepted: 0, rejected: 0 };
-    const day = {
-      run_id: 'run-c',
-      project_id: projectId,
-      day: '1999-01-01',
-      ...counts,
-      verified: 1,
-      expected: '{}',
-    } as const;
-    await db.insertInto('import_days').values(day).execute();
-    await rememberLoad(db, 'run-c');
+    await runToLoadAgain(projectId, 'run-c', 0);
     const fails = async (): Promise<void> => {
       while ((await getRun(db, 'run-c'))?.state !== 'queued') await delay(10);
       await db.updateTable('import_runs').set({ state: 'failed' }).where('id', '=', 'run-c').execute();
@@ -303,6 +304,40 @@ describe('undo of an import run', () => {
       loaded_again: ['run-c'],
       exceptions: [expect.stringMatching(/^Run run-c is failed/)],
     });
+  });
+
+  it('progress counts from its start what other runs load again and whose persons are rebuilt', async () => {
+    const { projectId, db } = bench;
+    await send('historical', projectId, madeEvents(7, 50, { runId: 'run-b' }));
+    await endedRun(projectId, 'run-b');
+    await runToLoadAgain(projectId, 'run-c', 60);
+    const { rows, distinct_ids: ids } = await planUndo({ db, store: chdb.store }, (await getRun(db, 'run-b')) as Run);
+    const shown: StageProgress[] = [];
+    const undone = undo('run-b');
+    const reaches = async (done: number): Promise<void> => {
+      await expect
+        .poll(async () => (await getRun(db, 'run-b'))?.progress.undo, { timeout: 30_000 })
+        .toMatchObject({ done, total: rows + 60 + ids });
+      shown.push((await getRun(db, 'run-b'))?.progress.undo as StageProgress);
+    };
+    const loads = async (stage: 'check' | 'load' | 'verify', done: number): Promise<void> => {
+      const reached = { stage, partsDone: 0, done, total: 60, bytes: 0, rate: 0 };
+      const set = { state: 'running', stage, progress: JSON.stringify({ [stage]: reached }) } as const;
+      await db.updateTable('import_runs').set(set).where('id', '=', 'run-c').execute();
+    };
+    await reaches(rows);
+    await loads('check', 30);
+    await reaches(rows + 10);
+    await loads('load', 30);
+    await reaches(rows + 30);
+    await loads('verify', 60);
+    // The report is still missing.
+    await reaches(rows + 59);
+    expect(shown.map((each) => Math.floor((shareDone(each) ?? 0) * 100))).not.toContain(100);
+    await db.updateTable('import_runs').set({ state: 'completed' }).where('id', '=', 'run-c').execute();
+    const { plan } = await undone;
+    const finished = (await getRun(db, 'run-b'))?.progress.undo;
+    expect(finished).toMatchObject({ done: plan.events, total: plan.events });
   });
 
   it('the same events can be imported again by another run', async () => {

@@ -4,7 +4,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { repeat } from '../../../base/repeat.ts';
 import { StoreUnavailableError, type EventStore, type RunDays } from '../../../stores/events/eventstore.ts';
-import { cellKey, countRunRows, monthsOfProject, shownCells, type RunCell } from '../../../stores/events/run-rows.ts';
+import { cellKey, countRunRows, monthsOfProject, shownCells } from '../../../stores/events/run-rows.ts';
 import type { Metadata } from '../../../stores/metadata/database.ts';
 import { loadsOf } from '../../../stores/metadata/import-loads.ts';
 import {
@@ -18,12 +18,13 @@ import {
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
 import { getRun } from '../../run/run-store.ts';
 import { findLoadingRun } from '../../run/other-runs.ts';
-import type { UndoCell, UndoPlan, UndoResult } from '../../run/results.ts';
-import type { StageProgress, Waiting } from '../../run/run.ts';
+import type { OtherRun, UndoCell, UndoResult } from '../../run/results.ts';
+import type { Waiting } from '../../run/run.ts';
 import { retryRejected, RunMissingError, RunTransitionError } from '../../run/run-transitions.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetWaitError, type Target } from '../../target.ts';
 import { incompleteException, readStored, type ConcernedSink } from './plan-undo.ts';
+import { eventsAgain, shareLeft, showLeft, showUndone, type UndoWork } from './undo-progress.ts';
 import { readRunRows } from '../../run/run-rows.ts';
 import { readReport } from '../report/read-results.ts';
 import { makeReport } from '../report/report-stage.ts';
@@ -50,9 +51,7 @@ interface Undo extends UndoStageDeps {
 }
 
 /** State that must survive a crash, kept with the rebuild. */
-interface UndoDetail {
-  readonly plan: UndoPlan;
-  readonly cells: readonly RunCell[];
+interface UndoDetail extends UndoWork {
   /** Runs queued to load again; `undefined` until they are. */
   readonly loadedAgain?: readonly string[];
 }
@@ -91,13 +90,13 @@ async function undoRows(undo: Undo): Promise<void> {
   failpoint('undo_deleted');
   const loadedAgain = await loadOthersAgain(undo, detail);
   failpoint('undo_others_requested');
-  await waitForLoads(undo, loadedAgain);
+  await waitForLoads(undo, detail, loadedAgain);
   const rebuild = await waitForRebuild(undo, detail);
   failpoint('undo_rebuilt');
   const result = await reconcile(undo, { ...detail, loadedAgain }, rebuild);
   await writeUndo(undo, leased, result);
   failpoint('undo_reported');
-  showDeleted(undo, detail, 0, undo.clock.now());
+  showUndone(leased, detail, undo.clock.now());
   await leased.flush();
 }
 
@@ -111,8 +110,9 @@ async function recordDetail(undo: Undo): Promise<UndoDetail> {
   await beginRebuild(db, { id, projectId, detail: null, now: clock.now() });
   const { cells, plan } = await readStored(undo, leased.run, keysInto(undo));
   const keys = await countRebuildKeys(db, id);
+  const again = await loadedEvents(undo, plan.other_runs);
   leased.signal.throwIfAborted();
-  const detail: UndoDetail = { cells, plan: { ...plan, distinct_ids: keys.person, persons: null } };
+  const detail: UndoDetail = { cells, plan: { ...plan, distinct_ids: keys.person, persons: null }, again };
   await saveRebuild(db, id, { detail });
   return detail;
 }
@@ -120,6 +120,15 @@ async function recordDetail(undo: Undo): Promise<UndoDetail> {
 function detailOf(rebuild: Rebuild | undefined): UndoDetail | undefined {
   // Written by `recordDetail`; null if it was interrupted.
   return (rebuild?.detail as UndoDetail | null | undefined) ?? undefined;
+}
+
+/** Returns the events of those runs that will load again. */
+async function loadedEvents({ db }: Undo, others: readonly OtherRun[]): Promise<Readonly<Record<string, number>>> {
+  const events: Record<string, number> = {};
+  for (const { id, what } of others) {
+    if (what === 'loads_again') events[id] = Math.max(1, (await getRun(db, id))?.totals.loaded ?? 0);
+  }
+  return events;
 }
 
 function keysInto({ db, leased }: Undo): ConcernedSink {
@@ -196,15 +205,8 @@ async function deleteShown(undo: Undo, detail: UndoDetail, rows: RunDays): Promi
 
 async function showRowsLeft(undo: Undo, detail: UndoDetail): Promise<number> {
   const { rows, months } = await rowsLeft(undo);
-  const { rows: total } = detail.plan;
-  const partsTotal = monthsOf(detail);
-  show(undo, { done: total - rows, total, partsDone: Math.max(0, partsTotal - months), partsTotal });
+  showLeft(undo.leased, detail, { rows, months, again: eventsAgain(detail), ids: detail.plan.distinct_ids });
   return rows;
-}
-
-/** The parts of an undo: the store deletes month by month. */
-function monthsOf({ cells }: UndoDetail): number {
-  return new Set(cells.map(({ day }) => day.slice(0, 7))).size;
 }
 
 /** Limits of the table's column. */
@@ -246,12 +248,18 @@ async function loadOthersAgain({ db, leased }: Undo, detail: UndoDetail): Promis
  * brought them then. So they are replayed in the order of time, while `received_at` has that of their source. A run that is paused or
  * fails in the meantime loads them when it is resumed.
  */
-async function waitForLoads(undo: Undo, runs: readonly string[]): Promise<void> {
+async function waitForLoads(undo: Undo, detail: UndoDetail, runs: readonly string[]): Promise<void> {
   const { db, leased, pollMs } = undo;
-  for (const id of runs) {
+  let shown: number | undefined;
+  for (const [index, id] of runs.entries()) {
     for (;;) {
       const run = await getRun(db, id);
       if (run === undefined || (run.state !== 'queued' && run.state !== 'running')) break;
+      const left = Math.ceil(eventsAgain(detail, [id]) * shareLeft(run)) + eventsAgain(detail, runs.slice(index + 1));
+      // A run reports its completion only as its state.
+      const again = Math.max(1, left);
+      if (again !== shown) showLeft(leased, detail, { again, ids: detail.plan.distinct_ids });
+      shown = again;
       leased.waiting({ reason: `run ${id} is loading the events again that it shares with this one` });
       await delay(pollMs, undefined, { signal: leased.signal });
     }
@@ -271,7 +279,7 @@ async function waitForRebuild(undo: Undo, detail: UndoDetail): Promise<Rebuild> 
       throw new RunFailedError('expected the record of the undo, got none; start the undo again');
     if (rebuild.state === 'done') return rebuild;
     const left = await countRebuildKeys(db, rebuild.id);
-    showDeleted(undo, detail, left.person);
+    showLeft(leased, detail, { ids: left.person });
     if (rebuild.error !== '') leased.waiting({ reason: `rebuilding persons: ${rebuild.error.slice(0, 300)}` });
     await leased.flush();
     await delay(pollMs, undefined, { signal: leased.signal });
@@ -324,21 +332,6 @@ function tiesException(count: number): string[] {
     `${counted(count, 'id is', 'ids are')} linked by stored events to more ids than can be rebuilt together: merges with them that were refused ` +
       'because of this run stay refused.',
   ];
-}
-
-type Shown = Pick<StageProgress, 'done' | 'partsDone' | 'total' | 'partsTotal' | 'finishedAt'>;
-
-function show({ leased }: Undo, shown: Shown): void {
-  leased.progress({ stage: 'undo', bytes: 0, rate: 0, ...shown });
-}
-
-/** Shows progress after the delete, when persons are left. In the end events count, as reads showed them: a row may be hidden by another row of the run. */
-function showDeleted(undo: Undo, detail: UndoDetail, personsLeft: number, finishedAt?: number): void {
-  const { rows, events } = detail.plan;
-  const months = monthsOf(detail);
-  const parts = { partsDone: months, partsTotal: months };
-  if (finishedAt === undefined) show(undo, { done: rows, total: rows + personsLeft, ...parts });
-  else show(undo, { done: events, total: events, finishedAt, ...parts });
 }
 
 /** Writes `undo.json`, and adds the result to the run's report, which is otherwise unchanged. */
