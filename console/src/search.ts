@@ -5,17 +5,15 @@ type Values<Fields extends Readonly<Record<string, SearchField<unknown>>>> = {
   [Name in keyof Fields]?: Exclude<ReturnType<Fields[Name]>, undefined> | undefined;
 };
 
-/** Builds the `validateSearch` of a route: keeps declared parameters of the right type and drops everything else. */
+/**
+ * Builds the `validateSearch` of a route. An invalid value becomes `undefined` instead of being omitted, because the router merges the
+ * result into the parameters of the URL.
+ */
 export function searchOf<const Fields extends Readonly<Record<string, SearchField<unknown>>>>(
   fields: Fields,
 ): (raw: Readonly<Record<string, unknown>>) => Values<Fields> {
-  return (raw) => {
-    const pairs = Object.entries(fields).flatMap(([name, read]) => {
-      const value = read(raw[name]);
-      return value === undefined ? [] : [[name, value] as const];
-    });
-    return Object.fromEntries(pairs) as Values<Fields>;
-  };
+  return (raw) =>
+    Object.fromEntries(Object.entries(fields).map(([name, read]) => [name, read(raw[name])])) as Values<Fields>;
 }
 
 /** The `validateSearch` of a page without parameters. */

@@ -19,7 +19,7 @@ export function Section({ title, label, description, actions, children, flush = 
       {...(label === undefined ? { 'aria-labelledby': id } : { 'aria-label': label })}
       className="min-w-0 overflow-hidden rounded-lg border border-line bg-surface"
     >
-      <div className="flex flex-wrap items-start justify-between gap-2 border-b border-line px-4 py-2.5">
+      <div className="flex flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-2.5">
         <div className="min-w-0">
           <h2 id={id} className="text-sm font-semibold">
             {title}

@@ -54,7 +54,7 @@ export function CheckFindings({ ids, check, run, showsProblems, onPending }: Che
   return (
     <div className="flex flex-col gap-4">
       {isHeld ? (
-        showsProblems && <CheckProblems run={run} />
+        showsProblems && <CheckProblems run={run} check={check} />
       ) : (
         <Notice tone={check.verdict === 'passed' ? 'ok' : 'info'}>
           {check.verdict === 'passed' ? 'Check passed. ' : 'The run continued despite problems that the check found. '}

@@ -4,21 +4,29 @@ import { Download } from 'lucide-react';
 import { buttonStyle } from '../../components/button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NumberText } from '../../components/number-text.tsx';
+import { TimeText } from '../../components/time-text.tsx';
 import { runPath, type Run, type RunIds } from './imports-query.ts';
 import { percentOf } from './choice-fields.ts';
+import type { CheckResult, SameRecords } from './run-results.ts';
 
 type Problem = NonNullable<Run['check_problems']>[number];
 
+interface CheckProblemsProps {
+  readonly run: Run;
+  /** The result of the check, for its figures. */
+  readonly check?: CheckResult;
+}
+
 /** Explains why a checked run cannot be loaded and what to do. */
-export function CheckProblems({ run }: { readonly run: Run }) {
+export function CheckProblems({ run, check }: CheckProblemsProps) {
   return (run.check_problems ?? []).map((problem) => (
     <Notice key={problem} tone="danger">
-      {sentences[problem](run)}
+      {sentences[problem](run, check)}
     </Notice>
   ));
 }
 
-const sentences: Readonly<Record<Problem, (run: Run) => ReactNode>> = {
+const sentences: Readonly<Record<Problem, (run: Run, check: CheckResult | undefined) => ReactNode>> = {
   no_events: ({ totals }) => (
     <>
       The check found no events in <NumberText value={totals.records} /> records. Change the range, the format or the
@@ -32,13 +40,25 @@ const sentences: Readonly<Record<Problem, (run: Run) => ReactNode>> = {
     </>
   ),
   unclear_replace: () => <>It is unclear which earlier run to replace. Undo that run, then import again.</>,
-  stored_before: () => (
+  stored_before: (_, check) => (
     <>
-      An earlier run stored different events for the same records. Undo that run first, or load these events in
-      addition. See the check for the numbers.
+      <StoredBefore earlier={check?.same_records?.find(({ again }) => again > 0)} /> Undo that run first, or load these
+      events in addition.
     </>
   ),
 };
+
+function StoredBefore({ earlier }: { readonly earlier: SameRecords | undefined }) {
+  if (earlier === undefined) return 'An earlier run stored different events for the same records.';
+  const { created_at: time, records, loaded, again } = earlier;
+  return (
+    <>
+      The run of <TimeText time={time} /> loaded <NumberText value={loaded} /> events from{' '}
+      <NumberText value={records} /> of these records, with other settings or rules; <NumberText value={again} /> of the
+      events to load differ and would be stored next to them.
+    </>
+  );
+}
 
 interface RejectedLinkProps {
   readonly ids: RunIds;

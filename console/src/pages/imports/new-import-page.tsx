@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Check } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, type RefObject, useLayoutEffect, useRef } from 'react';
 import { classNames } from '../../components/class-names.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
@@ -47,8 +47,9 @@ const stepNames = { connect: 'Connect', map: 'Map', review: 'Review' } as const 
 /** The steps of the wizard; completed ones are links. */
 function Steps({ current }: { readonly current: WizardStep }) {
   const at = wizardSteps.indexOf(current);
+  const ref = useStartOfStep(current);
   return (
-    <ol aria-label="Steps" className="flex items-center pb-4 text-sm">
+    <ol ref={ref} tabIndex={-1} aria-label="Steps" className="flex items-center pb-4 text-sm outline-none">
       {wizardSteps.map((step, index) => (
         <li key={step} aria-current={step === current ? 'step' : undefined} className="flex items-center">
           {index > 0 && <span aria-hidden="true" className="mx-2 h-px w-4 bg-line sm:mx-3 sm:w-10" />}
@@ -62,6 +63,7 @@ function Steps({ current }: { readonly current: WizardStep }) {
                 <Check aria-hidden="true" className="size-3" />
               </StepMark>
               {stepNames[step]}
+              <span className="sr-only">(done)</span>
             </route.Link>
           ) : (
             <span className={classNames('flex items-center gap-2', index === at ? 'font-semibold' : 'text-soft')}>
@@ -75,6 +77,21 @@ function Steps({ current }: { readonly current: WizardStep }) {
       ))}
     </ol>
   );
+}
+
+/** Moves focus and view to the start of a step, as a page load does. */
+function useStartOfStep(step: WizardStep): RefObject<HTMLOListElement | null> {
+  const { source } = route.useSearch();
+  const ref = useRef<HTMLOListElement>(null);
+  const shown = `${step} ${source}`;
+  const before = useRef(shown);
+  useLayoutEffect(() => {
+    if (before.current === shown) return;
+    before.current = shown;
+    ref.current?.focus({ preventScroll: true });
+    ref.current?.closest('#main')?.scrollTo({ top: 0 });
+  }, [shown]);
+  return ref;
 }
 
 function StepMark({ className, children }: { readonly className: string; readonly children: ReactNode }) {

@@ -105,17 +105,17 @@ function CheckPart({ ids, onAgain, onMap }: CheckPartProps) {
   if (isUnfinished(state)) return <CheckProgress ids={ids} run={run.data} onMap={onMap} />;
   return (
     <div className="flex flex-col gap-4">
-      {reason !== '' && !isHeldByCheck(run.data) && (
-        <Notice tone="danger">
-          <UserText text={reason} charsMax={1000} />
-        </Notice>
-      )}
       {isChecked(run.data) ? (
         <CheckResultPart ids={ids} run={run.data} onAgain={onAgain} onMap={onMap} />
       ) : (
         <>
-          <Notice tone="info">
-            {state === 'cancelled' ? 'The check was cancelled. ' : 'The check did not finish. '}Nothing has been loaded.
+          <Notice tone={state === 'cancelled' ? 'info' : 'danger'}>
+            {state === 'cancelled' ? 'The check was cancelled.' : 'The check did not finish.'} Nothing has been loaded.
+            {reason !== '' && state !== 'cancelled' && (
+              <p>
+                <UserText text={reason} charsMax={1000} />
+              </p>
+            )}
           </Notice>
           {again}
         </>

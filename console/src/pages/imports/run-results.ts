@@ -17,6 +17,17 @@ export interface CheckResult {
   readonly identity: { readonly distinct_ids: number };
   /** Absent in checks by old versions. */
   readonly findings?: readonly CheckFinding[];
+  /** Earlier runs that converted the same records differently. */
+  readonly same_records?: readonly SameRecords[];
+}
+
+export interface SameRecords {
+  readonly run: string;
+  readonly created_at: string;
+  readonly records: number;
+  readonly loaded: number;
+  /** Events that would be stored in addition. */
+  readonly again: number;
 }
 
 /** The part of a report that the console shows. */
