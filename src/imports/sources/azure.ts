@@ -2,20 +2,18 @@ import {
   SourceChangedError,
   SourceError,
   SourceWaitError,
-  type RecordChunk,
   type Source,
   type SourceContext,
   type SourceHost,
   type SourcePart,
 } from '../source.ts';
-import { readRecords } from '../records/read-records.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
 import { askAgain, baseUrlOf, createExportApi, readWhole, type ExportApi } from './export-api.ts';
+import { bucketSource, selectionFields, type ListedObject, type ObjectStore } from './bucket-source.ts';
 import { fileKinds } from './files.ts';
 import { shortKey } from './find-files.ts';
-import { chooseObjects, type ListedObject } from './object-parts.ts';
 import { resumedBody } from './resumed-body.ts';
 import { createHmac } from 'node:crypto';
 
@@ -36,18 +34,7 @@ export const azure = defineImportSource({
       hint: 'Its name, as in name.blob.core.windows.net.',
     },
     { key: 'container', name: 'Container', type: 'string', required: true, hint: 'Its name.' },
-    {
-      key: 'prefix',
-      name: 'Prefix',
-      type: 'string',
-      hint: 'Only blobs whose names begin with this, such as exports/2024/. Empty: the whole container.',
-    },
-    {
-      key: 'suffix',
-      name: 'Suffix',
-      type: 'string',
-      hint: 'Only blobs whose names end with this, such as .json.gz. Empty: all.',
-    },
+    ...selectionFields,
     {
       key: 'sas_token',
       name: 'SAS token',
@@ -81,7 +68,6 @@ export const azure = defineImportSource({
 interface AzureDeps {
   readonly api: ExportApi;
   readonly sign: SignRequest;
-  readonly host: SourceHost;
   /** Of the container, without a trailing slash. */
   readonly url: string;
   readonly container: string;
@@ -94,17 +80,15 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
   if (!/^(\$root|\$web|[a-z0-9-]{3,63})$/.test(container)) {
     throw wrongSetting('container', 'expected the name of a container, without a path');
   }
-  const prefix = textSetting(settings, 'prefix');
-  const suffix = textSetting(settings, 'suffix');
   const endpoint = baseUrlOf(textSetting(settings, 'endpoint'), 'endpoint', `https://${account}.blob.core.windows.net`);
   const { sign, secrets } = accessOf(settings, { account, host });
   const api = createExportApi(host, { name, secrets });
-  const deps = { api, sign, host, url: `${endpoint}/${container}`, container };
-  return {
-    concurrency: 4,
-    listParts: (_range, context) => chooseObjects(listPages(deps, prefix, context), { prefix, suffix }),
-    open: (part, context) => readBlob(deps, part, context),
+  const deps = { api, sign, url: `${endpoint}/${container}`, container };
+  const store: ObjectStore = {
+    list: (prefix, context) => listPages(deps, prefix, context),
+    read: (part, context) => readBlob(deps, part, context),
   };
+  return bucketSource(store, settings, host);
 }
 
 function accessOf(
@@ -154,19 +138,16 @@ function listedObject({ name: blob, bytes, etag }: ListedBlob): ListedObject {
   return { key: blob, bytes, part };
 }
 
-async function* readBlob(deps: AzureDeps, part: SourcePart, context: SourceContext): AsyncGenerator<RecordChunk> {
+function readBlob(deps: AzureDeps, part: SourcePart, { signal }: SourceContext): AsyncIterable<Buffer> {
   const blob = part.detail?.['name'];
   if (typeof blob !== 'string') throw new SourceError(`${part.key} not found in the container`);
-  const { signal } = context;
   const url = `${deps.url}/${blob.split('/').map(encodeURIComponent).join('/')}`;
-  const open = async (at: number): Promise<AsyncIterable<Buffer>> => {
+  return resumedBody(async (at) => {
     const headers = { 'if-match': part.identity ?? '', 'accept-encoding': 'identity', range: `bytes=${at}-` };
     const response = await deps.api.ask({ ...deps.sign(url, headers), accepted: [200, 206, 404, 412] }, signal);
     if (response.status === 206 || (response.status === 200 && at === 0)) return response.body;
     throw new SourceChangedError(`${blob} has been overwritten or removed since it was listed`);
-  };
-  const hints = { foreign: context.foreign, isOneOfSeveral: part.detail?.['several'] === true };
-  yield* readRecords(resumedBody(open), { name: part.key, signal, tempDir: deps.host.tempDir, ...hints });
+  });
 }
 
 interface ListedBlob {

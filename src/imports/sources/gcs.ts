@@ -2,22 +2,20 @@ import {
   SourceChangedError,
   SourceError,
   SourceWaitError,
-  type RecordChunk,
   type Source,
   type SourceContext,
   type SourceHost,
   type SourcePart,
 } from '../source.ts';
 import { objectIn } from '../../base/json.ts';
-import { readRecords } from '../records/read-records.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
 import { askAgain, baseUrlOf, createExportApi, readWhole, type ExportApi } from './export-api.ts';
+import { bucketSource, selectionFields, type ListedObject, type ObjectStore } from './bucket-source.ts';
 import { fileKinds } from './files.ts';
 import { shortKey } from './find-files.ts';
 import { tokenOfMachine, tokenOfServiceAccount, type GcsToken } from './gcs-token.ts';
-import { chooseObjects, type ListedObject } from './object-parts.ts';
 import { resumedBody } from './resumed-body.ts';
 
 const name = 'Google Cloud Storage';
@@ -31,18 +29,7 @@ export const gcs = defineImportSource({
   description: `Imports the objects of a Google Cloud Storage bucket: ${fileKinds}`,
   fields: [
     { key: 'bucket', name: 'Bucket', type: 'string', required: true, hint: 'Its name, without gs://.' },
-    {
-      key: 'prefix',
-      name: 'Prefix',
-      type: 'string',
-      hint: 'Only objects whose names begin with this, such as exports/2024/. Empty: the whole bucket.',
-    },
-    {
-      key: 'suffix',
-      name: 'Suffix',
-      type: 'string',
-      hint: 'Only objects whose names end with this, such as .json.gz. Empty: all.',
-    },
+    ...selectionFields,
     {
       key: 'credentials',
       name: 'Credentials',
@@ -80,7 +67,6 @@ export const gcs = defineImportSource({
 interface GcsDeps {
   readonly api: ExportApi;
   readonly token: GcsToken;
-  readonly host: SourceHost;
   /** Without a trailing slash. */
   readonly endpoint: string;
   readonly bucket: string;
@@ -91,16 +77,14 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
   if (!/^[a-z0-9][a-z0-9._-]{1,220}$/.test(bucket)) {
     throw wrongSetting('bucket', 'expected the name of a bucket, without gs:// and path');
   }
-  const prefix = textSetting(settings, 'prefix');
-  const suffix = textSetting(settings, 'suffix');
   const endpoint = baseUrlOf(textSetting(settings, 'endpoint'), 'endpoint', 'https://storage.googleapis.com');
   const api = createExportApi(host, { name, secrets: [] });
-  const deps = { api, token: tokenOf(settings, host), host, endpoint, bucket };
-  return {
-    concurrency: 4,
-    listParts: (_range, context) => chooseObjects(listPages(deps, prefix, context), { prefix, suffix }),
-    open: (part, context) => readObject(deps, part, context),
+  const deps = { api, token: tokenOf(settings, host), endpoint, bucket };
+  const store: ObjectStore = {
+    list: (prefix, context) => listPages(deps, prefix, context),
+    read: (part, context) => readObject(deps, part, context),
   };
+  return bucketSource(store, settings, host);
 }
 
 function tokenOf(settings: SettingValues, host: SourceHost): GcsToken {
@@ -172,17 +156,14 @@ function listedObject({
   return { key, bytes, part: { key: shortKey(key), bytes, identity: generation, stable: true, detail } };
 }
 
-async function* readObject(deps: GcsDeps, part: SourcePart, context: SourceContext): AsyncGenerator<RecordChunk> {
+function readObject(deps: GcsDeps, part: SourcePart, context: SourceContext): AsyncIterable<Buffer> {
   const { name: object, isPacked } = part.detail ?? {};
   if (typeof object !== 'string') throw new SourceError(`${part.key} not found in the bucket`);
-  const { signal } = context;
-  const open = async (at: number): Promise<AsyncIterable<Buffer>> => {
+  return resumedBody(async (at) => {
     // Content decompressed by the service cannot be resumed by byte.
     if (at > 0 && isPacked === true) throw new SourceWaitError(`${part.key} broke off`, { unlimited: true });
-    return await openObject(deps, { object, generation: part.identity ?? '', at }, context);
-  };
-  const hints = { foreign: context.foreign, isOneOfSeveral: part.detail?.['several'] === true };
-  yield* readRecords(resumedBody(open), { name: part.key, signal, tempDir: deps.host.tempDir, ...hints });
+    return openObject(deps, { object, generation: part.identity ?? '', at }, context);
+  });
 }
 
 async function openObject(

@@ -1,22 +1,13 @@
-import {
-  SourceChangedError,
-  SourceError,
-  SourceWaitError,
-  type Source,
-  type SourceContext,
-  type SourceHost,
-  type SourcePart,
-} from '../source.ts';
+import { SourceChangedError, SourceError, SourceWaitError, type Source, type SourceHost } from '../source.ts';
 import { OutboundError } from '../../plugins/outbound/outbound.ts';
-import { readRecords } from '../records/read-records.ts';
 import { connectBucket, type Bucket, type BucketObject, type BucketSettings } from '../s3/bucket.ts';
 import { BucketError } from '../s3/errors.ts';
 import { type SettingValues, yesNo } from '../../plugins/fields.ts';
 import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { textSetting, yesSetting } from '../../plugins/setting-values.ts';
+import { bucketSource, selectionFields, type ListedObject, type ObjectStore } from './bucket-source.ts';
 import { fileKinds } from './files.ts';
 import { shortKey } from './find-files.ts';
-import { chooseObjects, type ListedObject } from './object-parts.ts';
 
 const credentialChoices = ['keys', 'machine'] as const;
 
@@ -27,18 +18,7 @@ export const s3 = defineImportSource({
   description: `Imports the objects of a bucket on AWS or any S3-compatible service: ${fileKinds}`,
   fields: [
     { key: 'bucket', name: 'Bucket', type: 'string', required: true, hint: 'Its name, without s3://.' },
-    {
-      key: 'prefix',
-      name: 'Prefix',
-      type: 'string',
-      hint: 'Only objects whose keys begin with this, such as exports/2024/. Empty: the whole bucket.',
-    },
-    {
-      key: 'suffix',
-      name: 'Suffix',
-      type: 'string',
-      hint: 'Only objects whose keys end with this, such as .json.gz. Empty: all.',
-    },
+    ...selectionFields,
     {
       key: 'region',
       name: 'Region',
@@ -121,20 +101,19 @@ export const s3 = defineImportSource({
 
 function createSource(settings: SettingValues, host: SourceHost): Source {
   const place = placeOf(settings, host);
-  const prefix = textSetting(settings, 'prefix');
-  const suffix = textSetting(settings, 'suffix');
-  return {
-    concurrency: 4,
-    listParts: async (_range, { signal }) => {
-      assertPermitted(place, host);
-      return await withBucket(place, (bucket) => chooseObjects(listPages(bucket, prefix, signal), { prefix, suffix }));
-    },
-    open: (part, context) => readObject(place, part, { host, context }),
+  const list = async function* (bucket: Bucket, prefix: string, signal: AbortSignal) {
+    for await (const page of bucket.list(prefix, signal)) yield page.map(listedObject);
   };
-}
-
-async function* listPages(bucket: Bucket, prefix: string, signal: AbortSignal): AsyncGenerator<ListedObject[]> {
-  for await (const page of bucket.list(prefix, signal)) yield page.map(listedObject);
+  const store: ObjectStore = {
+    list: (prefix, { signal }) => inBucket(place, host, (bucket) => list(bucket, prefix, signal)),
+    read: (part, { signal }) => {
+      const key = part.detail?.['key'];
+      if (typeof key !== 'string') throw new SourceError(`${part.key} not found in the bucket`);
+      const same = part.identity === undefined || !part.stable ? {} : { etag: part.identity };
+      return inBucket(place, host, (bucket) => bucket.read(key, { ...same, signal }));
+    },
+  };
+  return bucketSource(store, settings, host);
 }
 
 function listedObject({ key, bytes, etag, modifiedAt }: BucketObject): ListedObject {
@@ -143,20 +122,16 @@ function listedObject({ key, bytes, etag, modifiedAt }: BucketObject): ListedObj
   return { key, bytes, part: { key: shortKey(key), bytes, ...known, detail: { key } } };
 }
 
-async function* readObject(
+/** Yields what `work` reads from a connection, which ends with it. Errors: those of a source. */
+async function* inBucket<T>(
   place: BucketSettings,
-  part: SourcePart,
-  { host, context: { signal, foreign } }: { readonly host: SourceHost; readonly context: SourceContext },
-) {
-  const key = part.detail?.['key'];
-  if (typeof key !== 'string') throw new SourceError(`${part.key} not found in the bucket`);
+  host: SourceHost,
+  work: (bucket: Bucket) => AsyncIterable<T>,
+): AsyncGenerator<T> {
   assertPermitted(place, host);
   const bucket = await connectBucket(place);
-  const same = part.identity === undefined || !part.stable ? {} : { etag: part.identity };
   try {
-    const isOneOfSeveral = part.detail?.['several'] === true;
-    const hints = { name: part.key, signal, tempDir: host.tempDir, foreign, isOneOfSeveral };
-    yield* readRecords(bucket.read(key, { ...same, signal }), hints);
+    yield* work(bucket);
   } catch (error) {
     throw asSourceError(error);
   } finally {
@@ -170,17 +145,6 @@ function assertPermitted({ credentials }: BucketSettings, { machineCredentials =
   throw new SourceError(
     'the credentials of this machine must not be used: set keys, or ask an operator to set MILLRACE_IMPORT_MACHINE_CREDENTIALS',
   );
-}
-
-async function withBucket<T>(place: BucketSettings, work: (bucket: Bucket) => Promise<T>): Promise<T> {
-  const bucket = await connectBucket(place);
-  try {
-    return await work(bucket);
-  } catch (error) {
-    throw asSourceError(error);
-  } finally {
-    bucket.close();
-  }
 }
 
 function asSourceError(error: unknown): unknown {
