@@ -16,16 +16,26 @@ export interface ProjectState {
   readonly usage: { readonly standard: number; readonly historical: number };
 }
 
-/** Of the first project of a service that is stopped. `runs`: those whose events it has, in an order that both have. */
+/** Of a project, default the first, of a service that is stopped. `runs`: those whose events it has, in an order that both have. */
 export async function stateOfStopped(
   dataDir: string,
-  { runs, repeated, grouped = false }: { runs: readonly string[]; repeated: ReadonlySet<string>; grouped?: boolean },
+  {
+    runs,
+    repeated,
+    grouped = false,
+    project = 1,
+  }: {
+    readonly runs: readonly string[];
+    readonly repeated: ReadonlySet<string>;
+    readonly grouped?: boolean;
+    readonly project?: number;
+  },
 ): Promise<ProjectState> {
   const chdb = await tempChdb({ queryTimeoutMs: 300_000, memoryBytesMax: 2 ** 31 }, dataDir);
   const db = openSqlite(join(dataDir, 'metadata.sqlite'));
   try {
     const names = new Map(runs.map((id, index) => [id, `run-${index}`]));
-    return await projectState({ store: chdb.store, db }, 1, { runs: names, grouped, named: false, repeated });
+    return await projectState({ store: chdb.store, db }, project, { runs: names, grouped, named: false, repeated });
   } finally {
     await chdb.close();
     await db.destroy();

@@ -141,14 +141,14 @@ export async function sendLive(server: UndoServer, keys: UndoKeys, events: reado
   }
 }
 
-const configs = '/api/projects/@current/pipeline_import_apps_configs/';
-
 /** A config of the import app Files for each export; the files are copied to where the service may read them. */
 export async function createUndoConfigs(
   server: UndoServer,
   client: UndoClient,
   files: readonly string[],
+  project: number | '@current' = '@current',
 ): Promise<string[]> {
+  const configs = `/api/projects/${project}/pipeline_import_apps_configs/`;
   const { results } = await client.get<{ results: { id: number; name: string }[] }>(
     '/api/projects/@current/plugins/?limit=100',
   );
