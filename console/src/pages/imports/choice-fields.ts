@@ -1,3 +1,4 @@
+import { counted } from '../../components/format-number.ts';
 import type { ImportChoice, NameLists } from '../../../../src/wire/contract/import-choice.ts';
 import type { UnusualValue } from '../../../../src/wire/contract/unusual-values.ts';
 import { isJsonObject } from '../../components/json-value.ts';
@@ -60,6 +61,7 @@ export const unusualValueFields: Readonly<Record<UnusualValue, string>> = {
 /** Summarises the selection for a collapsed panel. */
 export function choiceWords(choice: ImportChoice): readonly string[] {
   const { time, events, properties, identity, user_agent, sample, join, ...rules } = choice;
+  const unusual = Object.keys(rules).length;
   const parts = [
     timeWords(time),
     listWords('events', events),
@@ -70,7 +72,7 @@ export function choiceWords(choice: ImportChoice): readonly string[] {
     user_agent === true ? 'user agents read' : '',
     sample === undefined ? '' : `${percentOf(sample)}% of persons`,
     countWords(join?.length ?? 0, 'joined'),
-    countWords(Object.keys(rules).length, 'rules for unusual values'),
+    unusual === 0 ? '' : `${counted(unusual, 'rule')} for unusual values`,
   ];
   return parts.filter((words) => words !== '');
 }

@@ -93,26 +93,35 @@ function FormatSettings({ projectId, format, settings, onChange }: FormatSetting
   return (
     <>
       {found !== undefined && <p className="text-sm text-soft">{plain(found.source)}</p>}
-      {found?.options.map(({ key, label, description, default: standard, choices }) =>
-        choices === null ? (
-          <TextInput
-            key={key}
-            label={label}
-            hint={plain(description)}
-            placeholder={standard ?? ''}
-            value={options[key] ?? ''}
-            onChange={(value) => set(key, value)}
-          />
-        ) : (
-          <Select
-            key={key}
-            label={label}
-            hint={plain(description)}
-            value={options[key] ?? standard ?? ''}
-            choices={choices.map((value) => ({ value, label: value }))}
-            onChange={(value) => set(key, value)}
-          />
-        ),
+      {found !== undefined && found.options.length > 0 && (
+        <details>
+          <summary className="cursor-pointer text-sm font-semibold">
+            Options <span className="font-normal text-soft">{optionWords(found, options)}</span>
+          </summary>
+          <div className="grid gap-4 pt-3 sm:grid-cols-2">
+            {found.options.map(({ key, label, description, default: standard, choices }) =>
+              choices === null ? (
+                <TextInput
+                  key={key}
+                  label={label}
+                  hint={plain(description)}
+                  placeholder={standard ?? ''}
+                  value={options[key] ?? ''}
+                  onChange={(value) => set(key, value)}
+                />
+              ) : (
+                <Select
+                  key={key}
+                  label={label}
+                  hint={plain(description)}
+                  value={options[key] ?? standard ?? ''}
+                  choices={choices.map((value) => ({ value, label: value }))}
+                  onChange={(value) => set(key, value)}
+                />
+              ),
+            )}
+          </div>
+        </details>
       )}
       {names !== undefined && (
         <details>
@@ -124,6 +133,13 @@ function FormatSettings({ projectId, format, settings, onChange }: FormatSetting
       )}
     </>
   );
+}
+
+/** The options that are set, for the summary while they are collapsed. */
+function optionWords({ options }: Formats['results'][number], given: Readonly<Record<string, string>>): string {
+  const set = options.filter(({ key }) => (given[key] ?? '') !== '');
+  if (set.length === 0) return options.map(({ label }) => label.toLowerCase()).join(', ');
+  return set.map(({ key, label }) => plainText(`${label.toLowerCase()}: ${given[key] ?? ''}`)).join(' · ');
 }
 
 function namesOf(value: unknown): Names | undefined {

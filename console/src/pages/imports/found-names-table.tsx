@@ -42,7 +42,7 @@ export function FoundNamesTable(props: FoundNamesTableProps) {
             <tr className="border-b border-line">
               <th className="py-1 pr-3 font-medium">Import</th>
               <th className="py-1 pr-3 text-right font-medium">Events</th>
-              {what === 'properties' && <th className="py-1 pr-3 font-medium">Example</th>}
+              {what === 'properties' && <th className="py-1 pr-3 font-medium max-sm:hidden">Example</th>}
               {what === 'properties' && <th className="py-1 font-medium">New name</th>}
             </tr>
           </thead>
@@ -76,29 +76,33 @@ function FoundRow({
   return (
     <tr className="border-b border-line last:border-b-0">
       <td className="max-w-72 py-1 pr-3">
-        <Checkbox
-          label={<UserText text={name} charsMax={60} short />}
-          hint={selection === 'pattern' ? 'excluded by a pattern below' : undefined}
-          checked={selection === 'imported'}
-          disabled={selection === 'pattern'}
-          onChange={(isImported) => onLists(withName(lists, stored, isImported))}
-        />
+        {/* Names wrap anywhere: without a minimum a narrow table would break them after each letter. */}
+        <div className="min-w-36">
+          <Checkbox
+            label={<UserText text={name} charsMax={60} short />}
+            hint={selection === 'pattern' ? 'excluded by a pattern below' : undefined}
+            checked={selection === 'imported'}
+            disabled={selection === 'pattern'}
+            onChange={(isImported) => onLists(withName(lists, stored, isImported))}
+          />
+        </div>
       </td>
       <td className="py-1 pr-3 text-right tabular-nums">{count.toLocaleString('en')}</td>
       {onRenames !== undefined && (
         <>
-          <td className="max-w-60 truncate py-1 pr-3 text-soft">
+          <td className="max-w-60 truncate py-1 pr-3 text-soft max-sm:hidden">
             <UserText text={example} charsMax={60} short />
           </td>
           <td className="py-1">
-            <Input
-              aria-label={`New name of ${plainText(name)}`}
-              placeholder={plainText(name)}
-              value={renamed}
-              disabled={selection !== 'imported'}
-              onChange={({ target }) => onRenames(withRename(renames, name, target.value))}
-              className="sm:w-48"
-            />
+            <div className="w-26 sm:w-48">
+              <Input
+                aria-label={`New name of ${plainText(name)}`}
+                placeholder={plainText(name)}
+                value={renamed}
+                disabled={selection !== 'imported'}
+                onChange={({ target }) => onRenames(withRename(renames, name, target.value))}
+              />
+            </div>
           </td>
         </>
       )}
