@@ -136,8 +136,8 @@ function LanesSection({ lanes }: LanesSectionProps) {
               <th scope="row" className="px-4 py-2 text-left font-normal text-soft">
                 {label}
               </th>
-              <td className="px-4 py-2 text-right tabular-nums">{value(lanes.live)}</td>
-              <td className="px-4 py-2 text-right tabular-nums">{value(lanes.historical)}</td>
+              <td className="px-4 py-2 text-right whitespace-nowrap tabular-nums">{value(lanes.live)}</td>
+              <td className="px-4 py-2 text-right whitespace-nowrap tabular-nums">{value(lanes.historical)}</td>
             </tr>
           ))}
         </tbody>
