@@ -4,7 +4,7 @@ import { answerRoute, apiHeaders, readyToSend, type AnsweredRoute } from './answ
 import type { ApiReply, ApiRoute } from './api-route.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import { openUpload, readMultipart, type ParsedBody } from './body.ts';
-import { refuseOtherMethods } from './refuse-methods.ts';
+import type { MethodRefusals } from './refuse-methods.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,7 +21,11 @@ const projectsPrefix = '/api/projects/:project_id';
 const environmentsPrefix = '/api/environments/:project_id';
 
 /** Serves the API routes: every path with and without a trailing slash, project paths under both names. */
-export function serveRoutes(app: FastifyInstance, routes: readonly ApiRoute[], deps: AccessDeps): AnsweredRoute[] {
+export function serveRoutes(
+  app: FastifyInstance,
+  routes: readonly ApiRoute[],
+  { refusals, ...deps }: AccessDeps & { readonly refusals: MethodRefusals },
+): AnsweredRoute[] {
   app.decorateRequest('access', null);
   const methodsByPath = new Map<string, Set<string>>();
   const stopping = stoppingSignal(app);
@@ -37,7 +41,10 @@ export function serveRoutes(app: FastifyInstance, routes: readonly ApiRoute[], d
       if (route.method === 'GET') known.add('HEAD');
     }
   }
-  for (const [url, known] of methodsByPath) refuseOtherMethods(app, url, known);
+  refusals.add(
+    app,
+    Array.from(methodsByPath, ([url, known]) => ({ url, known })),
+  );
   return answered;
 }
 
