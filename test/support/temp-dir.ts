@@ -15,7 +15,7 @@ export function makeTempDir(): string | undefined {
   removeLeftovers();
   const path = join(memoryDir, prefix + process.pid);
   mkdirSync(path, { recursive: true, mode: 0o755 });
-  process.on('exit', () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }));
+  process.on('exit', () => remove(path));
   return path;
 }
 
@@ -32,11 +32,20 @@ function hasRoom(): boolean {
   }
 }
 
+/** A process that is about to end may still write there; the next run removes what is left, and the tests have their results. */
+function remove(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+  } catch (error) {
+    console.warn(`${path} was not removed: ${String(error)}`);
+  }
+}
+
 /** Runs that were killed left theirs behind. */
 function removeLeftovers(): void {
   for (const name of readdirSync(memoryDir)) {
     const [, pid] = new RegExp(`^${prefix}(\\d+)$`).exec(name) ?? [];
-    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(memoryDir, name), { recursive: true, force: true });
+    if (pid !== undefined && !isAlive(Number(pid))) remove(join(memoryDir, name));
   }
 }
 
