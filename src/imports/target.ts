@@ -108,10 +108,10 @@ export interface TargetReader {
         contents: ContentKind,
       ) => Promise<ReadonlyMap<string, ReadonlyMap<string, StoredCount>>>)
     | undefined;
-  /** Identities of the events with this name on this day, in any order. */
+  /** Identities of the events with these names on this day, in any order. */
   dayEvents(
     day: string,
-    event: string,
+    events: readonly string[],
     signal: AbortSignal,
     contents: ContentKind,
   ): AsyncIterable<readonly StoredIdentity[]>;
@@ -148,6 +148,7 @@ export interface StoredPlace {
 }
 
 export interface StoredIdentity {
+  readonly event: string;
   readonly uuid: string;
   readonly distinctId: string;
   /** µs since the epoch. */

@@ -22,11 +22,19 @@ interface HttpReaderOptions {
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
+interface Page {
+  readonly rows: readonly JsonRecord[];
+  readonly kind: ContentKind;
+}
+
 const projectPagesMax = 100;
+/** Of the names in one address, escaped. */
+const namesCharsMax = 3000;
 
 /** Reads back what another instance of this program stores: `…/events/imported_counts/` and `…/events/imported_events/`. */
 export function createHttpReader(options: HttpReaderOptions): TargetReader {
   let project: string | undefined;
+  let listsNames: boolean | undefined;
   const events = async (name: string, query: Readonly<Record<string, string>>, signal: AbortSignal) => {
     project ??= await findProject(options, signal);
     return getJson(
@@ -49,9 +57,11 @@ export function createHttpReader(options: HttpReaderOptions): TargetReader {
       const answer = await events('imported_counts', { day: '2000-01-01', run: options.runId }, signal);
       return Number(answer['active_transformations'] ?? 0);
     },
-    dayEvents: async function* (day, event, signal, contents) {
-      for await (const { rows, kind } of pages({ day, event, contents }, signal)) {
-        yield rows.map((row) => identityOf(row, kind === contents ? kind : undefined));
+    dayEvents: async function* (day, names, signal, contents) {
+      for (const some of groupNames(names)) {
+        for await (const { rows, kind, event } of pagesOf({ day, contents }, some, signal)) {
+          yield rows.map((row) => identityOf(row, event, kind === contents ? kind : undefined));
+        }
       }
     },
     eventsNamed: async function* (event, signal) {
@@ -59,10 +69,30 @@ export function createHttpReader(options: HttpReaderOptions): TargetReader {
     },
   };
 
-  async function* pages(
+  /** Requests all names together. Services of an older version list one name at a time. */
+  async function* pagesOf(
     where: Readonly<Record<string, string>>,
+    names: readonly string[],
     signal: AbortSignal,
-  ): AsyncGenerator<{ readonly rows: readonly JsonRecord[]; readonly kind: ContentKind }> {
+  ): AsyncGenerator<Page & { readonly event?: string }> {
+    if (listsNames !== false) {
+      try {
+        for await (const page of pages({ ...where, events: JSON.stringify(names) }, signal)) {
+          listsNames = true;
+          yield page;
+        }
+        return;
+      } catch (error) {
+        if (listsNames || !(error instanceof TargetUnreadableError && error.code === 'no_reader')) throw error;
+        listsNames = false;
+      }
+    }
+    for (const event of names) {
+      for await (const page of pages({ ...where, event }, signal)) yield { ...page, event };
+    }
+  }
+
+  async function* pages(where: Readonly<Record<string, string>>, signal: AbortSignal): AsyncGenerator<Page> {
     let cursor: string | undefined;
     do {
       const query = { ...where, ...(cursor === undefined ? {} : { cursor }) };
@@ -117,8 +147,24 @@ function countOf(row: JsonRecord, kind: ContentKind): [string, StoredCount] {
   return [String(event), { count: Number(count), checksum: String(checksum), content: contentOf(content, kind) }];
 }
 
-/** `kind` is `undefined` if the checksum of contents cannot be used. */
-function identityOf(row: JsonRecord, kind: ContentKind | undefined): StoredIdentity {
+/** Splits names so that each group fits an address. */
+function groupNames(names: readonly string[]): readonly (readonly string[])[] {
+  const groups: string[][] = [];
+  let chars = namesCharsMax;
+  for (const name of names) {
+    const own = encodeURIComponent(JSON.stringify(name)).length + 3;
+    if (chars + own > namesCharsMax) {
+      groups.push([]);
+      chars = 0;
+    }
+    groups.at(-1)?.push(name);
+    chars += own;
+  }
+  return groups;
+}
+
+/** `event` is the requested name, if there was only one. `kind` is `undefined` if the checksum of contents cannot be used. */
+function identityOf(row: JsonRecord, event: string | undefined, kind: ContentKind | undefined): StoredIdentity {
   const timestamp = parseMicros(String(row['timestamp']));
   if (timestamp === undefined) {
     throw new TargetUnreadableError(
@@ -128,7 +174,7 @@ function identityOf(row: JsonRecord, kind: ContentKind | undefined): StoredIdent
   }
   const { uuid, distinct_id: distinctId, import_run_id: runId, content_checksum: content } = row;
   const by = { runId: String(runId), content: kind && contentOf(content, kind) };
-  return { uuid: String(uuid), distinctId: String(distinctId), timestamp, ...by };
+  return { event: event ?? String(row['event']), uuid: String(uuid), distinctId: String(distinctId), timestamp, ...by };
 }
 
 /** Services of an older version ignore the requested kind and return md5. */

@@ -6,11 +6,13 @@ import {
   identityKey,
   importedCounts,
   importedEvents,
+  importedEventsNamed,
   importedProperties,
   placesWithoutRuns,
   storedOnDay,
   type IdentityKey,
   type ImportedIdentity,
+  type NamedIdentityKey,
 } from '../../stores/events/import-reads.ts';
 import { contentText, type ContentKind } from '../checksum.ts';
 import { storedId } from '../../wire/batch/stored-id.ts';
@@ -117,10 +119,12 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
     dayCounts: async (day, signal, contents) =>
       (await daysCounts({ from: day, to: day }, signal, contents)).get(day) ?? new Map<string, StoredCount>(),
     daysCounts,
-    dayEvents: async function* (day, event, signal, contents) {
-      for await (const events of pages({ day, event }, signal, contents)) {
-        yield events.map(({ uuid, distinctId, timestampMicros: timestamp, runId: by, content }) => {
-          return { uuid, distinctId, timestamp, runId: by, content: contentText(contents, content) };
+    dayEvents: async function* (day, events, signal, contents) {
+      const read = (after: NamedIdentityKey | undefined) =>
+        importedEventsNamed(store, projectId, { day, events, after }, { limit: identitiesPerPage, contents });
+      for await (const page of readStorePages(read, signal)) {
+        yield page.map(({ event, uuid, distinctId, timestampMicros: timestamp, runId: by, content }) => {
+          return { event, uuid, distinctId, timestamp, runId: by, content: contentText(contents, content) };
         });
       }
     },
@@ -159,13 +163,9 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
     return readStorePages(read, signal);
   }
 
-  function pages(
-    where: { readonly day?: string; readonly event: string },
-    signal: AbortSignal,
-    contents: ContentKind = 'crc32',
-  ): AsyncIterable<readonly ImportedIdentity[]> {
+  function pages(where: { readonly event: string }, signal: AbortSignal): AsyncIterable<readonly ImportedIdentity[]> {
     const read = (after: IdentityKey | undefined) =>
-      importedEvents(store, projectId, { ...where, after }, { limit: identitiesPerPage, contents });
+      importedEvents(store, projectId, { ...where, after }, { limit: identitiesPerPage, contents: 'crc32' });
     return readStorePages(read, signal);
   }
 }

@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from '../../stores/events/eventstore.ts';
-import type { IdentityKey, IdentityPage } from '../../stores/events/import-reads.ts';
+import type { IdentityPage } from '../../stores/events/import-reads.ts';
 import { TargetWaitError } from '../target.ts';
 
 /** Reads from the event store. Throws TargetWaitError while it is unavailable. */
@@ -15,11 +15,11 @@ export async function readStore<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Reads page after page, each from the end of the previous one. */
-export async function* readStorePages<Event>(
-  read: (after: IdentityKey | undefined) => Promise<IdentityPage<Event>>,
+export async function* readStorePages<Event, Key>(
+  read: (after: Key | undefined) => Promise<IdentityPage<Event, Key>>,
   signal: AbortSignal,
 ): AsyncGenerator<readonly Event[]> {
-  let after: IdentityKey | undefined;
+  let after: Key | undefined;
   do {
     signal.throwIfAborted();
     const from = after;

@@ -12,8 +12,11 @@ import type { EventStore } from '../../stores/events/eventstore.ts';
 import {
   importedCounts,
   importedEvents,
+  importedEventsNamed,
   importedProperties,
-  type IdentityKey,
+  type IdentityPage,
+  type IdentityPageOf,
+  type NamedIdentityKey,
 } from '../../stores/events/import-reads.ts';
 import { isoOfMicros, parseMicros } from '../../stores/events/micros.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
@@ -64,17 +67,19 @@ function eventsRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
   return apiRoute({
     ...common,
     path: `${base}/imported_events`,
-    summary: 'List the identities of events with a name, on one or all days',
+    summary: 'List the identities of events with a name, on one or all days, or with several names on a day',
     description: 'Returns events of any origin in no particular order. `next` is the `cursor` of the next page.',
     query: importedEventsQuerySchema,
     responses: { 200: importedEventsSchema },
     handler: async ({ project, query }) => {
       const day = query.day === undefined ? undefined : existingDay(query.day);
-      const where = { day, event: query.event, after: readCursor(query.cursor) };
+      const after = readCursor(query.cursor);
       const { limit = pageEvents, contents = contentsDefault } = query;
-      const page = await fromStore(() => importedEvents(store, project().id, where, { limit, contents }));
-      const results = page.events.map(({ day: on, uuid, distinctId, timestampMicros, runId, content }) => ({
+      const read = readerOf(query, day, after);
+      const page = await fromStore(() => read(store, project().id, { limit, contents }));
+      const results = page.events.map(({ day: on, event, uuid, distinctId, timestampMicros, runId, content }) => ({
         day: on,
+        event,
         uuid,
         distinct_id: distinctId,
         timestamp: isoOfMicros(timestampMicros),
@@ -84,6 +89,25 @@ function eventsRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
       return { status: 200, body: { next: page.next === undefined ? null : cursorOf(page.next), contents, results } };
     },
   });
+}
+
+type PageReader = (store: EventStore, projectId: number, page: IdentityPageOf) => Promise<IdentityPage>;
+
+function readerOf(
+  { event, events }: { readonly event?: string | undefined; readonly events?: string | undefined },
+  day: string | undefined,
+  after: NamedIdentityKey | undefined,
+): PageReader {
+  if (events === undefined) {
+    if (event === undefined) throw new ApiError('invalid_input', 'expected the name of an event', { attr: 'event' });
+    return (store, project, page) => importedEvents(store, project, { day, event, after }, page);
+  }
+  if (day === undefined) throw new ApiError('invalid_input', 'expected a day with `events`', { attr: 'day' });
+  const names = jsonOf(events);
+  if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) {
+    throw new ApiError('invalid_input', 'expected a JSON array of names', { attr: 'events' });
+  }
+  return (store, project, page) => importedEventsNamed(store, project, { day, events: names, after }, page);
 }
 
 function propertiesRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
@@ -108,17 +132,19 @@ function existingDay(day: string): string {
   throw new ApiError('invalid_input', `expected a day such as 2024-03-01, got: ${day}`, { attr: 'day' });
 }
 
-function cursorOf({ day, uuid, distinctId }: IdentityKey): string {
-  return Buffer.from(JSON.stringify([day, uuid, distinctId])).toString('base64url');
+function cursorOf({ day, uuid, distinctId, event }: NamedIdentityKey): string {
+  return Buffer.from(JSON.stringify([day, uuid, distinctId, event])).toString('base64url');
 }
 
-function readCursor(text: string | undefined): IdentityKey | undefined {
+function readCursor(text: string | undefined): NamedIdentityKey | undefined {
   if (text === undefined) return undefined;
   const parts = jsonOf(Buffer.from(text, 'base64url').toString('utf8'));
-  const [day, uuid, distinctId] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  // Cursors of earlier versions lack the name, which only several names require.
+  const [day, uuid, distinctId, event = ''] = Array.isArray(parts) ? (parts as unknown[]) : [];
   const isDay = typeof day === 'string' && dayForm.test(day) && parseMicros(day) !== undefined;
-  if (isDay && typeof uuid === 'string' && isUuid(uuid) && typeof distinctId === 'string') {
-    return { day, uuid, distinctId };
+  const areTexts = typeof distinctId === 'string' && typeof event === 'string';
+  if (isDay && typeof uuid === 'string' && isUuid(uuid) && areTexts) {
+    return { day, uuid, distinctId, event };
   }
   throw new ApiError('invalid_input', 'Expected a cursor from `next`.', { attr: 'cursor' });
 }

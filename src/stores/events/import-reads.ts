@@ -22,6 +22,7 @@ export type ContentsKind = 'crc32' | 'md5';
 export interface ImportedIdentity {
   /** UTC day of its identity, which is that of the event's time. */
   readonly day: string;
+  readonly event: string;
   readonly uuid: string;
   readonly distinctId: string;
   /** µs since the epoch. */
@@ -94,10 +95,10 @@ ORDER BY day, event`,
   });
 }
 
-export interface IdentityPage<Event = ImportedIdentity> {
+export interface IdentityPage<Event = ImportedIdentity, Key = Event> {
   readonly events: readonly Event[];
   /** Pass it as `after` for the next page. `undefined` after the last. */
-  readonly next: IdentityKey | undefined;
+  readonly next: Key | undefined;
 }
 
 /** Position at which a page ends. */
@@ -112,27 +113,61 @@ export async function importedEvents(
   store: StoreReader,
   projectId: number,
   where: { readonly day?: string | undefined; readonly event: string; readonly after?: IdentityKey | undefined },
-  { limit, contents }: { readonly limit: number; readonly contents: ContentsKind },
+  page: IdentityPageOf,
   table = eventsFinal,
 ): Promise<IdentityPage> {
   const { day, event, after } = where;
-  const rows = await store.query<IdentityRow>(
-    `SELECT toString(day) AS day_text, toString(uuid) AS uuid_text, distinct_id,
-  toUnixTimestamp64Micro(timestamp) AS micros, import_run AS run, ${hex(contentHashes[contents])} AS content
-FROM ${table}
+  const sql = `${identityColumns(page)} FROM ${table}
 PREWHERE ${day === undefined ? ofProject : ofDay} AND event = {event:String} ${beyond(after)}
 ORDER BY day, cityHash64(distinct_id), uuid, distinct_id
-LIMIT {limit:UInt32}`,
-    {
-      project: projectId,
-      event,
-      limit,
-      ...(day === undefined ? {} : { day }),
-      ...placeOf(after),
-    },
-  );
+LIMIT {limit:UInt32}`;
+  const params = { project: projectId, event, limit: page.limit, ...(day === undefined ? {} : { day }) };
+  const rows = await store.query<IdentityRow>(sql, { ...params, ...placeOf(after) });
+  return identityPage(rows, page);
+}
+
+/** Position at which a page of events with several names ends. */
+export interface NamedIdentityKey extends IdentityKey {
+  readonly event: string;
+}
+
+/** Lists events with these names on a day as `importedEvents` does, name by name. */
+export async function importedEventsNamed(
+  store: StoreReader,
+  projectId: number,
+  where: { readonly day: string; readonly events: readonly string[]; readonly after?: NamedIdentityKey | undefined },
+  page: IdentityPageOf,
+  table = eventsFinal,
+): Promise<IdentityPage> {
+  const { day, events, after } = where;
+  const order = 'event, cityHash64(distinct_id), uuid, distinct_id';
+  const from =
+    after === undefined
+      ? ''
+      : `AND (${order}) > ({after_event:String}, cityHash64({after_id:String}), {after_uuid:UUID}, {after_id:String})`;
+  const sql = `${identityColumns(page)} FROM ${table}
+PREWHERE ${ofDay} AND event IN (SELECT arrayJoin({events:Array(String)})) ${from}
+ORDER BY ${order}
+LIMIT {limit:UInt32}`;
+  const params = { project: projectId, day, events: [...events], limit: page.limit };
+  const key = after && { after_event: after.event, after_id: after.distinctId, after_uuid: after.uuid };
+  return identityPage(await store.query<IdentityRow>(sql, { ...params, ...key }), page);
+}
+
+export interface IdentityPageOf {
+  readonly limit: number;
+  readonly contents: ContentsKind;
+}
+
+function identityColumns({ contents }: IdentityPageOf): string {
+  return `SELECT toString(day) AS day_text, event, toString(uuid) AS uuid_text, distinct_id,
+  toUnixTimestamp64Micro(timestamp) AS micros, import_run AS run, ${hex(contentHashes[contents])} AS content`;
+}
+
+function identityPage(rows: readonly IdentityRow[], { limit }: IdentityPageOf): IdentityPage {
   const events = rows.map((row) => ({
     day: row.day_text,
+    event: row.event,
     uuid: row.uuid_text,
     distinctId: row.distinct_id,
     timestampMicros: BigInt(row.micros),
@@ -181,6 +216,7 @@ LIMIT {limit:UInt32}`,
 
 interface IdentityRow {
   readonly day_text: string;
+  readonly event: string;
   readonly uuid_text: string;
   readonly distinct_id: string;
   readonly micros: string;

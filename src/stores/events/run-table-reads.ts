@@ -3,12 +3,14 @@ import {
   cutProperties,
   importedCounts,
   importedEvents,
+  importedEventsNamed,
   importedProperties,
   type ContentsKind,
   type IdentityKey,
   type IdentityPage,
   type ImportedCount,
   type ImportedProperties,
+  type NamedIdentityKey,
 } from './import-reads.ts';
 import { rowColumns, rowOf, type PageRow } from './month-rows.ts';
 import type { EventRow } from './rows.ts';
@@ -195,14 +197,14 @@ export async function runTableNamed(
 
 const namedPerPage = 100_000;
 
-/** Reads the events of a name and day as `importedEvents` does from `events`. */
+/** Reads the events of these names and a day as `importedEventsNamed` does from `events`. */
 export async function runTableEvents(
   store: StoreReader,
   run: RunRef,
-  where: { readonly day: string; readonly event: string; readonly after?: IdentityKey | undefined },
+  where: { readonly day: string; readonly events: readonly string[]; readonly after?: NamedIdentityKey | undefined },
   page: { readonly limit: number; readonly contents: ContentsKind },
 ): Promise<IdentityPage> {
-  return await importedEvents(store, run.projectId, where, page, eventsOf(run));
+  return await importedEventsNamed(store, run.projectId, where, page, eventsOf(run));
 }
 
 /** Reads the events of a name on all days, including equal identities, as `importedEvents` does from `events`. */

@@ -54,7 +54,15 @@ export const importedCountsSchema = Type.Object({
 
 export const importedEventsQuerySchema = Type.Object({
   day: Type.Optional(day),
-  event: Type.String({ maxLength: 1000, description: 'Only events with this name.' }),
+  event: Type.Optional(
+    Type.String({ maxLength: 1000, description: 'Only events with this name. Required without `events`.' }),
+  ),
+  events: Type.Optional(
+    Type.String({
+      maxLength: 4000,
+      description: 'Only events with one of these names, a JSON array of strings. Requires `day`.',
+    }),
+  ),
   cursor: Type.Optional(
     Type.String({
       ...stated.cursor,
@@ -72,6 +80,7 @@ export const importedEventsSchema = Type.Object({
   results: Type.Array(
     Type.Object({
       day: Type.String({ description: "UTC day, part of the event's identity." }),
+      event: Type.String(),
       uuid: Type.String({ format: 'uuid' }),
       distinct_id: Type.String(),
       timestamp: Type.String({ format: 'date-time', description: 'ISO 8601 UTC with microseconds.' }),

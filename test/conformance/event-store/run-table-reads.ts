@@ -10,7 +10,7 @@ import {
 import { dayMicros, insertRows } from './event-store.ts';
 import type { RunRef } from '../../../src/stores/events/eventstore.ts';
 import { comparedCounts, differingEvents, type ComparedKind } from '../../../src/stores/events/run-comparison.ts';
-import type { IdentityKey } from '../../../src/stores/events/import-reads.ts';
+import type { NamedIdentityKey } from '../../../src/stores/events/import-reads.ts';
 import type { EventRow } from '../../../src/stores/events/rows.ts';
 import {
   readRunTableDay,
@@ -106,26 +106,34 @@ function pageTests(store: () => RunStore): void {
     await store().runTables.drop(run);
   });
 
-  it('events of a name and day are listed once each by page, and their properties are returned as written', async () => {
+  it('events of some names and a day are listed once each by page, and their properties are returned as written', async () => {
     const run = newRun();
     await store().runTables.create(run);
     const rows = Array.from({ length: 30 }, (_, n) =>
       runRow(run, n, { keyDay, distinctId: hostileTexts[n % 7] as string, properties: `{"n":1${n}e400}` }),
     );
+    const others = Array.from({ length: 9 }, (_, n) => runRow(run, 61 + n, { event: 'a\0', distinctId: `user-${n}` }));
     await insertSegment(store(), run, '0', rows);
     await insertSegment(store(), run, '1', [
       { ...(rows[3] as EventRow), receivedAtMicros: start + 100, properties: '{"second":1}' },
       runRow(run, 60, { keyDay: keyDay + 1 }),
-      runRow(run, 61, { event: 'other' }),
+      ...others,
+      runRow(run, 69, { event: 'unnamed' }),
     ]);
     const seen = [];
-    for (let after: IdentityKey | undefined; ;) {
-      const page = await runTableEvents(store(), run, { day, event: 'seen', after }, { limit: 7, contents: 'crc32' });
-      seen.push(...page.events.map(({ uuid, distinctId, runId }) => [uuid, distinctId, runId]));
+    for (let after: NamedIdentityKey | undefined; ;) {
+      const page = await runTableEvents(
+        store(),
+        run,
+        { day, events: ['seen', 'a\0'], after },
+        { limit: 7, contents: 'crc32' },
+      );
+      seen.push(...page.events.map(({ event, uuid, distinctId, runId }) => [event, uuid, distinctId, runId]));
       after = page.next;
       if (after === undefined) break;
     }
-    expect(seen.toSorted()).toEqual(rows.map((row) => [row.uuid, row.distinctId, run.runId]).toSorted());
+    const expected = [...rows, ...others].map((row) => [row.event, row.uuid, row.distinctId, run.runId]);
+    expect(seen.toSorted()).toEqual(expected.toSorted());
     const asked = rows.slice(2, 5);
     const where = { day, event: 'seen', uuids: asked.map(({ uuid }) => uuid) };
     const found = await runTableProperties(store(), run, where);

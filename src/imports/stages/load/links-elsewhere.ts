@@ -2,6 +2,7 @@ import { runTableRowsNamed } from '../../../stores/events/run-table-reads.ts';
 import type { RunRef } from '../../../stores/events/eventstore.ts';
 import type { RunStore } from '../../../stores/events/run-tables.ts';
 import type { TargetReader } from '../../target.ts';
+import type { IdentityKey } from '../../../stores/events/import-reads.ts';
 import { readStorePages } from '../../targets/read-store.ts';
 import { hashIdentity, hashText } from '../check/rows/event-keys.ts';
 import { addedOnce, isElsewhere, readStoredEvents } from '../check/links/stored-events.ts';
@@ -25,8 +26,8 @@ export async function hasLinksElsewhere({ runStore, reader, run, signal }: Links
   const key = { low: 0, high: 0 };
   for (const event of Object.values(addedOnce)) {
     hashText(event, name);
-    const pages = readStorePages((after) => runTableRowsNamed(runStore, run, { event, after }, rowsPerPage), signal);
-    for await (const page of pages) {
+    const read = (after: IdentityKey | undefined) => runTableRowsNamed(runStore, run, { event, after }, rowsPerPage);
+    for await (const page of readStorePages(read, signal)) {
       for (const { day, uuid, distinctId } of page) {
         hashText(distinctId, id);
         hashIdentity(uuid, name, id, key);

@@ -1,11 +1,11 @@
 import type { RunRef, StoreReader } from '../../../stores/events/eventstore.ts';
-import type { IdentityKey } from '../../../stores/events/import-reads.ts';
+import type { NamedIdentityKey } from '../../../stores/events/import-reads.ts';
 import { runTableEvents } from '../../../stores/events/run-table-reads.ts';
 import { contentText, type ContentKind } from '../../checksum.ts';
-import type { TargetReader } from '../../target.ts';
+import type { StoredIdentity, TargetReader } from '../../target.ts';
 import { readStorePages } from '../../targets/read-store.ts';
 import { compareContents } from './compare-contents.ts';
-import { changed, earlier, missing, unexpected, type Differences, type StoredEvent } from './differences.ts';
+import { changed, earlier, missing, unexpected, type Differences } from './differences.ts';
 import { expectedKey, type ExpectedEvent } from './expected.ts';
 
 interface CompareDay {
@@ -76,7 +76,7 @@ async function comparePart(options: CompareDay, inPart: InPart, found: FoundOnDa
   const count = (event: string): void => void found.counts.set(event, (found.counts.get(event) ?? 0) + 1);
   const suspects: ExpectedEvent[] = [];
   const expected = await expectedByUuid(options, inPart);
-  const strays: StoredEvent[] = [];
+  const strays: StoredIdentity[] = [];
   for await (const stored of storedEvents(options, inPart)) {
     const match = expected
       .get(stored.uuid)
@@ -121,7 +121,7 @@ async function comparePart(options: CompareDay, inPart: InPart, found: FoundOnDa
 }
 
 /** Keeps an event that may be an expected one with another name or id until all others are known. */
-function keepStray(options: CompareDay, strays: StoredEvent[], stray: StoredEvent, known: boolean): void {
+function keepStray(options: CompareDay, strays: StoredIdentity[], stray: StoredIdentity, known: boolean): void {
   if (known) strays.push(stray);
   else options.differences.add(unexpected(options.day, stray));
 }
@@ -139,22 +139,18 @@ async function expectedByUuid(options: CompareDay, inPart: InPart): Promise<Map<
 
 async function* expectedEvents(options: CompareDay): AsyncGenerator<ExpectedEvent> {
   const { store, run, day, events, signal, contents } = options;
-  for (const event of events) {
-    const read = (after: IdentityKey | undefined) =>
-      runTableEvents(store, run, { day, event, after }, { limit: identitiesPerPage, contents });
-    for await (const page of readStorePages(read, signal)) {
-      for (const { uuid, distinctId, timestampMicros: timestamp, content } of page) {
-        yield { event, uuid, distinctId, timestamp, content: contentText(contents, content) };
-      }
+  const read = (after: NamedIdentityKey | undefined) =>
+    runTableEvents(store, run, { day, events, after }, { limit: identitiesPerPage, contents });
+  for await (const page of readStorePages(read, signal)) {
+    for (const { event, uuid, distinctId, timestampMicros: timestamp, content } of page) {
+      yield { event, uuid, distinctId, timestamp, content: contentText(contents, content) };
     }
   }
 }
 
-async function* storedEvents(options: CompareDay, inPart: InPart): AsyncGenerator<StoredEvent> {
+async function* storedEvents(options: CompareDay, inPart: InPart): AsyncGenerator<StoredIdentity> {
   const { reader, day, events, signal, contents } = options;
-  for (const event of events) {
-    for await (const page of reader.dayEvents(day, event, signal, contents)) {
-      for (const identity of page) if (inPart(identity.uuid)) yield { ...identity, event };
-    }
+  for await (const page of reader.dayEvents(day, events, signal, contents)) {
+    for (const identity of page) if (inPart(identity.uuid)) yield identity;
   }
 }

@@ -7,12 +7,12 @@ import {
   type DifferingEvent,
 } from '../../../stores/events/run-comparison.ts';
 import type { StoredDay } from '../../run/import-day.ts';
-import { TargetWaitError, type TargetReader } from '../../target.ts';
+import { TargetWaitError, type StoredIdentity, type TargetReader } from '../../target.ts';
 import { readStore } from '../../targets/read-store.ts';
 import { compareContents } from './compare-contents.ts';
 import type { FoundOnDay } from './compare-day.ts';
 import type { CountsReader } from './counts-reader.ts';
-import { changed, earlier, missing, unexpected, type Differences, type StoredEvent } from './differences.ts';
+import { changed, earlier, missing, unexpected, type Differences } from './differences.ts';
 import { expectedContents, type ExpectedIdentity } from './expected.ts';
 
 interface CompareWithTable {
@@ -144,10 +144,9 @@ async function addCompared(into: DayResult, { counts, differing }: Compared): Pr
     addCount(found.byOthers, runId, count);
     found.otherProperties += otherContents;
   }
-  const byName = Map.groupBy(differing, ({ event }) => event);
   const suspects = addDifferences(
     into,
-    [...names].flatMap((name) => byName.get(name) ?? []),
+    differing.filter(({ event }) => names.has(event)),
   );
   await compareContents(into, suspects, (event) => addCount(found.counts, event, 1));
 }
@@ -159,7 +158,7 @@ function addCount(counts: Map<string, number>, key: string, count: number): void
 /** Returns the events whose properties have to be compared. */
 function addDifferences({ day, differences }: DayResult, differing: readonly DifferingEvent[]): ExpectedIdentity[] {
   const suspects: ExpectedIdentity[] = [];
-  const strays: StoredEvent[] = [];
+  const strays: StoredIdentity[] = [];
   const absent = new Map<string, ExpectedIdentity[]>();
   for (const each of differing) {
     const { kind, event, uuid, distinctId, runId } = each;

@@ -3,10 +3,6 @@ import type { VerifyDifference } from '../../run/results.ts';
 import type { StoredIdentity } from '../../target.ts';
 import type { ExpectedIdentity } from './expected.ts';
 
-export interface StoredEvent extends StoredIdentity {
-  readonly event: string;
-}
-
 /** Collects differences: keeps the first ones and counts all. Those that are no fault (`earlier`) are kept if there is room. */
 export interface Differences {
   add(difference: VerifyDifference): void;
@@ -66,7 +62,7 @@ export function missing(day: string, { event, uuid, distinctId, timestamp }: Exp
   return { kind: 'missing', day, event, uuid, distinct_id: distinctId, detail };
 }
 
-export function changed(day: string, expected: ExpectedIdentity, stored: StoredEvent): VerifyDifference {
+export function changed(day: string, expected: ExpectedIdentity, stored: StoredIdentity): VerifyDifference {
   const { event, uuid, distinctId } = expected;
   return { kind: 'changed', day, event, uuid, distinct_id: distinctId, detail: changeOf(expected, stored) };
 }
@@ -82,7 +78,7 @@ export function altered(
 }
 
 /** The store keeps the event that came first. */
-export function earlier(day: string, expected: ExpectedIdentity, stored: StoredEvent): VerifyDifference {
+export function earlier(day: string, expected: ExpectedIdentity, stored: StoredIdentity): VerifyDifference {
   const { event, uuid, distinctId } = expected;
   const by = stored.runId === '' ? 'outside of imports' : `by the import run ${stored.runId}`;
   const times = `${isoOfMicros(expected.timestamp)}; it was stored ${by} at ${isoOfMicros(stored.timestamp)}`;
@@ -96,12 +92,12 @@ export function earlier(day: string, expected: ExpectedIdentity, stored: StoredE
   };
 }
 
-export function unexpected(day: string, { event, uuid, distinctId, timestamp }: StoredEvent): VerifyDifference {
+export function unexpected(day: string, { event, uuid, distinctId, timestamp }: StoredIdentity): VerifyDifference {
   const detail = `Stored by this run at ${isoOfMicros(timestamp)}; it is not among the events that were to be loaded.`;
   return { kind: 'unexpected', day, event, uuid, distinct_id: distinctId, detail };
 }
 
-function changeOf(expected: ExpectedIdentity, stored: StoredEvent): string {
+function changeOf(expected: ExpectedIdentity, stored: StoredIdentity): string {
   const changes = [
     ...(expected.event === stored.event ? [] : [`the name ${expected.event}, stored is ${stored.event}`]),
     ...(expected.distinctId === stored.distinctId

@@ -482,7 +482,7 @@ describe('verifying what another service stored', () => {
     expect(JSON.stringify(outcomes)).not.toContain('phc_unknown');
   });
 
-  it('rejects an invalid cursor or day, naming the field', async () => {
+  it('rejects an invalid cursor, day or name, naming the field', async () => {
     const headers = { authorization: `Bearer ${await app.key(['query:read'])}` };
     const get = (path: string) =>
       app.inject({ method: 'GET', url: `/api/projects/${app.project.id}/events/${path}`, headers });
@@ -490,6 +490,8 @@ describe('verifying what another service stored', () => {
       ['imported_counts/?day=2024-02-30&run=r', 'day'],
       ['imported_counts/?day=1-1-1&run=r', 'day'],
       ['imported_events/?day=2024-02-01&event=e&cursor=x', 'cursor'],
+      ['imported_events/?day=2024-02-01', 'event'],
+      ['imported_events/?day=2024-02-01&events=[1]', 'events'],
     ] as const) {
       const response = await get(path);
       expect([path, response.statusCode, response.json<{ attr: string }>().attr]).toEqual([path, 400, attr]);
