@@ -4,7 +4,7 @@ import { answerRoute, apiHeaders, readyToSend, type AnsweredRoute } from './answ
 import type { ApiReply, ApiRoute } from './api-route.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import { openUpload, readMultipart, type ParsedBody } from './body.ts';
-import type { MethodRefusals } from './refuse-methods.ts';
+import { refuseOtherMethods } from './refuse-methods.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,11 +21,7 @@ const projectsPrefix = '/api/projects/:project_id';
 const environmentsPrefix = '/api/environments/:project_id';
 
 /** Serves the API routes: every path with and without a trailing slash, project paths under both names. */
-export function serveRoutes(
-  app: FastifyInstance,
-  routes: readonly ApiRoute[],
-  { refusals, ...deps }: AccessDeps & { readonly refusals: MethodRefusals },
-): AnsweredRoute[] {
+export function serveRoutes(app: FastifyInstance, routes: readonly ApiRoute[], deps: AccessDeps): AnsweredRoute[] {
   app.decorateRequest('access', null);
   const methodsByPath = new Map<string, Set<string>>();
   const stopping = stoppingSignal(app);
@@ -41,10 +37,7 @@ export function serveRoutes(
       if (route.method === 'GET') known.add('HEAD');
     }
   }
-  refusals.add(
-    app,
-    Array.from(methodsByPath, ([url, known]) => ({ url, known })),
-  );
+  for (const [url, known] of methodsByPath) refuseOtherMethods(app, url, known);
   return answered;
 }
 

@@ -24,17 +24,9 @@ import { serveHealth, type HealthChecks } from './health.ts';
 import { createNoteAnswer } from './note-answer.ts';
 import { servePages } from './pages.ts';
 import type { RateLimiter } from './rate-limit.ts';
-import { createMethodRefusals, type MethodRefusals } from './refuse-methods.ts';
 import { requestIdOf } from './request-id.ts';
 import { siteUrlOf } from './request-origin.ts';
 import { serveRoutes } from './serve-routes.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Pattern of the path of a request that has no route because of its method. */
-    refusedRoute: string | undefined;
-  }
-}
 
 export interface ServedApi {
   readonly routes: readonly ApiRoute[];
@@ -64,7 +56,6 @@ export interface ServerDeps {
 const consoleDir = fileURLToPath(new URL('../../../console/dist', import.meta.url));
 
 const headersTimeoutMs = 10_000;
-const paramLengthMax = 200;
 const keepAliveMs = 72_000;
 /** Added to the time that capture allows for a body, so that its own, clearer response is sent first. */
 const requestTimeoutSlackMs = 5_000;
@@ -101,22 +92,6 @@ function leaveBodiesUnread(app: FastifyInstance): void {
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
-/** Answers 405 to a request without a route for its method, before its body is read. */
-function refuseMethods(
-  app: FastifyInstance,
-  refusals: MethodRefusals,
-  checkHost: ReturnType<typeof createHostCheck>,
-): void {
-  app.decorateRequest('refusedRoute', undefined);
-  app.addHook('onRequest', (request, _reply, done) => {
-    const refused = request.is404 ? refusals.find(request) : undefined;
-    if (refused === undefined) return done();
-    request.refusedRoute = refused.route;
-    checkHost(request);
-    throw refused.error;
-  });
-}
-
 /** Serves the routes, the console and the pages, which only answer requests for known hosts. */
 function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter, registerPages }: ServedApi): void {
   const { db, clock, log, metrics, settings, auth } = deps;
@@ -126,13 +101,11 @@ function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter,
     checkHost(request);
     done();
   };
-  const refusals = createMethodRefusals(paramLengthMax);
-  refuseMethods(app, refusals, checkHost);
   void app.register(async (scope) => {
     scope.addHook('onRequest', checkingHost);
     registerBodyParsers(scope);
     compressAnswers(scope);
-    const answered = serveRoutes(scope, routes, { auth, rateLimiter, siteUrl, refusals });
+    const answered = serveRoutes(scope, routes, { auth, rateLimiter, siteUrl });
     const { trustProxy: trustsProxy } = settings;
     answerDirectly(scope, { log, metrics, trustsProxy, find: findReads(answered, { checkHost, trustsProxy }) });
     const { isBuilt } = serveConsole(scope, deps.consoleDir ?? consoleDir);
@@ -164,7 +137,7 @@ function createFastify(settings: Settings, log: Log): FastifyInstance {
     requestTimeout,
     keepAliveTimeout: keepAliveMs,
     http: { headersTimeout: Math.min(headersTimeoutMs, requestTimeout), connectionsCheckingInterval: 1_000 },
-    routerOptions: { maxParamLength: paramLengthMax },
+    routerOptions: { maxParamLength: 200 },
     // A fault in closing one connection must not keep the others open.
     forceCloseConnections: 'idle',
     // Requests that arrive while closing are still answered, with `Connection: close`; app.close() waits for them.
@@ -195,7 +168,7 @@ function observe(app: FastifyInstance, deps: ServerDeps): void {
 }
 
 function routeOf(request: FastifyRequest): string {
-  const url = request.routeOptions.url ?? request.refusedRoute ?? 'unknown';
+  const url = request.routeOptions.url ?? 'unknown';
   return url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url;
 }
 
