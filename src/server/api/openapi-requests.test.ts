@@ -65,6 +65,8 @@ const askMore = new Set([
   // Each kind of destination has different fields.
   'post /api/projects/{project_id}/notice_destinations',
   'post /api/notice_destinations',
+  // A name, or a day with names as JSON.
+  'get /api/projects/{project_id}/events/imported_events',
   // Of two times the one before the other.
   'get /api/projects/{project_id}/pipeline_transformation_configs/metrics',
   'get /api/projects/{project_id}/pipeline_import_apps_configs/metrics',
