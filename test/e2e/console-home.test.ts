@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+import { apiSend } from '../support/import-runs.ts';
 import { apiGet, projectKey } from '../support/server.ts';
 
 /** Limits what hangs, not what is slow. */
@@ -34,6 +35,26 @@ describe.skipIf(!chromiumPath)('the home page', () => {
     await page.getByText('Demo removed.').waitFor(wait);
     await page.waitForURL(`**${first}`);
     expect(await names()).toEqual(before);
+  });
+
+  it('first steps belong to the project that is open', async () => {
+    const { page, server } = under;
+    await under.open('home');
+    await page.getByText('First steps').waitFor();
+    const { id, api_token } = await apiSend<{ id: number; api_token: string }>(server, 'POST', '/api/projects/', {
+      name: 'Busy shop',
+    });
+    const body = JSON.stringify({ api_key: api_token, batch: [{ event: 'visit', distinct_id: 'ada' }] });
+    const headers = { 'content-type': 'application/json' };
+    await fetch(`${server.url}/batch/`, { method: 'POST', headers, body });
+    const stored = (): Promise<{ results: unknown[] }> => apiGet(server, `/api/projects/${id}/events/`);
+    await expect.poll(async () => (await stored()).results.length, wait).toBe(1);
+    await page.reload();
+    await page.getByText('First steps').waitFor();
+    await page.getByRole('button', { name: /^Project:/ }).click();
+    await page.getByRole('menuitem', { name: 'Busy shop' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Busy shop' }).waitFor();
+    await page.getByText('First steps').waitFor({ state: 'detached' });
   });
 
   it('the first event, sent with the sample code, completes its step', async () => {

@@ -51,7 +51,7 @@ export function HomePage() {
         <DemoNotice />
         <FlowTiles status={status.data} />
         <RecentImports />
-        <NewProject />
+        <NewProject key={id} />
         <AttentionList attention={status.data?.attention} />
         <VolumeChart />
       </div>
