@@ -2,7 +2,7 @@ import type { ImportRunRecord } from '../wire/contract/import-runs.ts';
 import type { PluginConfigRecord } from '../wire/contract/plugin-configs.ts';
 import type { PluginRecord } from '../wire/contract/plugins.ts';
 import type { ProjectRecord } from '../wire/contract/projects.ts';
-import { exportLines, shopEvents } from './shop.ts';
+import { exportLines, shopEvents, type ShopEvent } from './shop.ts';
 
 const projectName = 'Demo shop';
 const fileName = 'demo-shop.jsonl.gz';
@@ -59,6 +59,8 @@ interface CreateOptions {
   readonly now: number;
   readonly signal: AbortSignal;
   readonly onStep?: (step: DemoStep) => void;
+  /** Waits for the import; rejects if it does not complete. By default it is polled. */
+  readonly follow?: (demo: Demo) => Promise<unknown>;
 }
 
 /** Returns the demo of a service, including one whose creation was interrupted. */
@@ -79,36 +81,61 @@ export async function demoConfig(client: DemoClient, { id, name }: ProjectRecord
 }
 
 /**
- * Creates the demo, or completes one whose creation was interrupted. The import continues in the service.
+ * Creates the demo, or completes one whose creation was interrupted.
  * @returns the demo, with `created` false if nothing was missing
  */
 export async function createDemo(client: DemoClient, options: CreateOptions): Promise<Demo & { created: boolean }> {
   const { persons, now, signal, onStep = () => undefined } = options;
+  const { follow = (started) => waitForImport(client, started, signal) } = options;
   onStep('project');
   const demo = (await findDemo(client)) ?? (await createProject(client));
-  if ((await demoRuns(client, demo)).length > 0) return { ...demo, created: false };
+  const transformation = await ensureConfig(client, rootOf(demo), currency);
+  const shop = shopEvents(now, persons);
+  const isStarted = (await demoRuns(client, demo)).length > 0;
+  if (isStarted && (await hasLiveEvents(client, demo))) return { ...demo, created: false };
+  if (!isStarted) await startImport(client, demo, { transformation, history: shop.history, signal, onStep });
+
+  // The import has converted the amounts. Enabled earlier, the transformation would change events while verify compares them.
+  await follow(demo);
+  onStep('live');
+  await client.send('PATCH', `${rootOf(demo)}/${currency.family}/${transformation.id}/`, { enabled: true });
+  await sleep(takesEffectMs, signal);
+  await client.send('POST', '/batch/', { api_key: demo.project.api_token, batch: shop.live });
+  return { ...demo, created: true };
+}
+
+interface ImportPlan extends Required<Pick<CreateOptions, 'signal' | 'onStep'>> {
+  readonly transformation: PluginConfigRecord;
+  readonly history: readonly ShopEvent[];
+}
+
+async function startImport(client: DemoClient, demo: Demo, plan: ImportPlan): Promise<void> {
   const root = rootOf(demo);
-  const transformation = await ensureConfig(client, root, currency);
   const scheduled = await ensureConfig(client, root, nightly);
   const schedule = { daily_at: '03:30', paused: true };
   await client.send('PUT', `${root}/${nightly.family}/${scheduled.id}/schedule/`, schedule);
 
-  onStep('upload');
-  const shop = shopEvents(now, persons);
+  plan.onStep('upload');
   await deleteFile(client, demo);
   const form = new FormData();
-  form.set('file', await gzipped(exportLines(shop.history)), fileName);
+  form.set('file', await gzipped(exportLines(plan.history)), fileName);
   await client.send('POST', `${root}/import_files/?name=${fileName}`, form);
 
-  onStep('import');
-  signal.throwIfAborted();
-  await client.send('POST', runsPath(demo), { transform: transformation.id });
+  plan.onStep('import');
+  plan.signal.throwIfAborted();
+  await client.send('POST', runsPath(demo), { transform: plan.transformation.id });
+}
 
-  onStep('live');
-  await client.send('PATCH', `${root}/${currency.family}/${transformation.id}/`, { enabled: true });
-  await sleep(takesEffectMs, signal);
-  await client.send('POST', '/batch/', { api_key: demo.project.api_token, batch: shop.live });
-  return { ...demo, created: true };
+/** The live events are sent last. */
+async function hasLiveEvents(client: DemoClient, demo: Demo): Promise<boolean> {
+  const path = `${rootOf(demo)}/events/?historical_migration=false&limit=1`;
+  return (await client.send<{ results: readonly unknown[] }>('GET', path)).results.length > 0;
+}
+
+async function waitForImport(client: DemoClient, demo: Demo, signal: AbortSignal): Promise<void> {
+  const [newest] = await demoRuns(client, demo);
+  const run = newest && (await ended(client, `${runsPath(demo)}${newest.id}/`, signal));
+  if (run?.state !== 'completed') throw new Error(`The import of the demo is ${run?.state}: ${run?.reason}`);
 }
 
 /** Lists the runs of the history, the newest first. */

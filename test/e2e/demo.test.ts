@@ -29,6 +29,15 @@ it('the demo fills a project once, and leaves nothing when it is removed, also a
   expect(await demo('--remove --yes')).toMatchObject({ code: 0 });
   expect(await projects()).toEqual(before);
 
+  const interruptedImport = demo('--persons 40', { onStart: (started) => (child = started) });
+  const runs = async (): Promise<readonly unknown[]> => {
+    const shop = (await list<{ id: number; name: string }>('/api/projects/')).find(({ name }) => name === 'Demo shop');
+    return shop === undefined ? [] : list(`/api/projects/${shop.id}/import_runs/`);
+  };
+  await expect.poll(runs, wait).toHaveLength(1);
+  child?.kill('SIGINT');
+  expect((await interruptedImport).code).toBe(exitCodes.interrupted.code);
+
   const made = await demo('--persons 40 --json');
   expect(made).toMatchObject({ code: 0 });
   const record = JSON.parse(made.stdout) as DemoRecord;
@@ -41,6 +50,7 @@ it('the demo fills a project once, and leaves nothing when it is removed, also a
   const totals = record.import.totals;
   expect(totals.rejected).toBeGreaterThan(0);
   expect(totals.verified).toBe(totals.loaded);
+  expect(totals.verdict).toBe('exact');
 
   const root = `/api/projects/${record.project.id}`;
   await expect.poll(() => list(`${root}/events/?historical_migration=false`), wait).not.toEqual([]);

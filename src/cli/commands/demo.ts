@@ -48,8 +48,9 @@ async function create(terminal: Terminal, options: DemoOptions): Promise<void> {
   const persons = countOf('--persons', options.persons, 1);
   const { demo, run } = await runUntilStopped(terminal.process, async (signal) => {
     signal.addEventListener('abort', () => terminal.note('"millrace demo --remove" removes the demo'));
-    const created = await createDemo(clientOf(options), { persons, now: Date.now(), signal });
-    return { demo: created, run: await followImport(terminal, options, created, signal) };
+    const follow = (demo: Demo): Promise<RunView> => followImport(terminal, options, demo, signal);
+    const created = await createDemo(clientOf(options), { persons, now: Date.now(), signal, follow });
+    return { demo: created, run: await follow(created) };
   });
   const record = await describeDemo(options, demo, run);
   await showRecord(terminal, options, record, () => showDemo(terminal, record));

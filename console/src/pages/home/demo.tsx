@@ -18,7 +18,7 @@ const client: demo.DemoClient = {
 const stepTexts: Readonly<Record<demo.DemoStep, string>> = {
   project: 'Creating the project…',
   upload: 'Uploading a year of events…',
-  import: 'Starting the import…',
+  import: 'Importing and verifying the events…',
   live: 'Sending the events of the last hour…',
 };
 
