@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { findSameRecords, knownRuns, type EarlierRuns, type KnownRun } from '../../imports/run/same-records.ts';
-import type { SameRecords } from '../../imports/run/results.ts';
+import type { SameRecords } from '../../wire/contract/import-results.ts';
 import { SchemaVersionError } from '../../stores/metadata/migrate.ts';
 import { withStore } from './local-store.ts';
 import { descriptionOf, listImports, registrationOf, type ImportDir } from './state-dir.ts';

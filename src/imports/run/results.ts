@@ -1,5 +1,5 @@
 import type { CheckProblemCode } from '../../wire/contract/import-runs.ts';
-import type { CheckFinding, ErrorGroup, EventSummary } from '../../wire/contract/import-results.ts';
+import type { CheckFinding, ErrorGroup, EventSummary, SameRecords } from '../../wire/contract/import-results.ts';
 import type { NoteCode, NoteCount, NoteKind } from '../formats/record-notes.ts';
 import type { UnusualValue } from '../../wire/contract/unusual-values.ts';
 import type { RunTotals } from './run.ts';
@@ -76,22 +76,6 @@ export interface NoteFinding extends NoteCount {
   readonly kind: NoteKind;
   /** One sentence with the figures and what to do. */
   readonly detail: string;
-}
-
-/** An earlier run that loaded events of the same records to the same place, but converted them differently. */
-export interface SameRecords {
-  readonly run: string;
-  readonly created_at: string;
-  /** Source records that both have. */
-  readonly records: number;
-  /** Events that the earlier run loaded. */
-  readonly loaded: number;
-  /** Events of this run that differ from the earlier ones by day and name, and would be stored in addition. */
-  readonly again: number;
-  /** The earlier run is removed: it cannot be undone, and all events of this run count in `again`. */
-  readonly removed?: boolean;
-  /** For a run of the command line, whether its service can undo it. Absent for runs in this project, which can be undone. */
-  readonly undoable?: boolean;
 }
 
 /** An earlier run that is undone before this one loads. */

@@ -3,7 +3,7 @@ import type { Queries } from '../../stores/metadata/queries.ts';
 import type { StoredDay } from './import-day.ts';
 import type { StoredPart } from './leased-run.ts';
 import { readRunRows } from './run-rows.ts';
-import type { SameRecords } from './results.ts';
+import type { SameRecords } from '../../wire/contract/import-results.ts';
 import { inChunks } from './in-chunks.ts';
 import { getRunSecrets } from './run-store.ts';
 import type { Run, RunTotals } from './run.ts';

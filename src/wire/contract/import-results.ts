@@ -31,3 +31,19 @@ export interface CheckFinding {
   /** Rules that the records of the run's format allow. */
   readonly rules?: readonly string[];
 }
+
+/** An earlier run that loaded events of the same records to the same place, but converted them differently. */
+export interface SameRecords {
+  readonly run: string;
+  readonly created_at: string;
+  /** Source records that both have. */
+  readonly records: number;
+  /** Events that the earlier run loaded. */
+  readonly loaded: number;
+  /** Events of this run that differ from the earlier ones by day and name, and would be stored in addition. */
+  readonly again: number;
+  /** The earlier run is removed: it cannot be undone, and all events of this run count in `again`. */
+  readonly removed?: boolean;
+  /** For a run of the command line, whether its service can undo it. Absent for runs in this project, which can be undone. */
+  readonly undoable?: boolean;
+}

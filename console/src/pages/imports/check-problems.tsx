@@ -7,7 +7,8 @@ import { NumberText } from '../../components/number-text.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { runPath, type Run, type RunIds } from './imports-query.ts';
 import { percentOf } from './choice-fields.ts';
-import type { CheckResult, SameRecords } from './run-results.ts';
+import type { SameRecords } from '../../../../src/wire/contract/import-results.ts';
+import type { CheckResult } from './run-results.ts';
 
 type Problem = NonNullable<Run['check_problems']>[number];
 

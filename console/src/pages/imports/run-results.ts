@@ -1,5 +1,10 @@
 import type { ImportVerdict } from '../../../../src/wire/contract/import-run-states.ts';
-import type { CheckFinding, ErrorGroup, EventSummary } from '../../../../src/wire/contract/import-results.ts';
+import type {
+  CheckFinding,
+  ErrorGroup,
+  EventSummary,
+  SameRecords,
+} from '../../../../src/wire/contract/import-results.ts';
 import { send } from '../../api/request.ts';
 import { apiQuery } from '../../api/queries.ts';
 import { runPath, type Run, type RunIds } from './imports-query.ts';
@@ -19,15 +24,6 @@ export interface CheckResult {
   readonly findings?: readonly CheckFinding[];
   /** Earlier runs that converted the same records differently. */
   readonly same_records?: readonly SameRecords[];
-}
-
-export interface SameRecords {
-  readonly run: string;
-  readonly created_at: string;
-  readonly records: number;
-  readonly loaded: number;
-  /** Events that would be stored in addition. */
-  readonly again: number;
 }
 
 /** The part of a report that the console shows. */

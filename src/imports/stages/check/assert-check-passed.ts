@@ -1,5 +1,6 @@
 import { RunFailedError } from '../../run/leased-run.ts';
-import type { CheckResult, SameRecords } from '../../run/results.ts';
+import type { CheckResult } from '../../run/results.ts';
+import type { SameRecords } from '../../../wire/contract/import-results.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import { rejectedShare } from '../../run/check-problems.ts';

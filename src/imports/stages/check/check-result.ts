@@ -3,16 +3,9 @@ import type { RecordTimes } from '../../formats/format.ts';
 import { linkNotListed } from '../../choosing/name-list.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import { identityRules } from '../../../wire/contract/import-choice.ts';
-import type { CheckFinding, EventSummary } from '../../../wire/contract/import-results.ts';
+import type { CheckFinding, EventSummary, SameRecords } from '../../../wire/contract/import-results.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
-import type {
-  CheckResult,
-  LeftOutFile,
-  UnusualFinding,
-  RunToReplace,
-  SameRecords,
-  NoteFinding,
-} from '../../run/results.ts';
+import type { CheckResult, LeftOutFile, UnusualFinding, RunToReplace, NoteFinding } from '../../run/results.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 import { findProblems, sameRecordsSentence, type CheckProblem, type LoadConditions } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';

@@ -10,7 +10,7 @@ import type { Metadata } from '../../../stores/metadata/database.ts';
 import { fieldWords } from '../../run/advice-words.ts';
 import type { RunKind } from '../../run/claim-run.ts';
 import { RunFailedError, type RunStage } from '../../run/leased-run.ts';
-import type { SameRecords } from '../../run/results.ts';
+import type { SameRecords } from '../../../wire/contract/import-results.ts';
 import { createRun, getRun } from '../../run/run-store.ts';
 import { pauseRun, resumeRun } from '../../run/run-transitions.ts';
 import { startRunWorker } from '../../run/run-worker.ts';
