@@ -3,7 +3,7 @@ import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { RecordReader } from '../formats/format.ts';
 import { foreignFiles } from '../run/foreign-files.ts';
 import type { RunOptions } from '../run/run.ts';
-import type { Source, SourceFault } from '../source.ts';
+import type { Source, SourceFault, SourcePart } from '../source.ts';
 import { createConverter, type ConvertEvent } from '../stages/check/segment/convert-event.ts';
 import { readTablesNow } from '../stages/check/read-tables.ts';
 import type { OpenRunTransform } from '../stages/check/segment/run-transform.ts';
@@ -72,8 +72,7 @@ export async function previewSource(
   const tables = await readTablesNow(options.choice?.join ?? [], deps.openTable, signal);
   const read = chosenReaderOf(options, now(), tables);
   const parts = await source.listParts(options.range, { signal });
-  const foreign = foreignFiles(options, () => undefined);
-  const found = await recordsOfFiles(source, parts, { signal, ...(foreign && { foreign }) }, max);
+  const found = await firstRecordsOf(source, parts, { signal, options, max });
   const transform = options.transform && (await deps.openTransform(options.transform, now()));
   const opened = await transform?.open();
   const run = transform && opened && ((events: readonly WireEvent[]) => transformEvents(transform, opened, events));
@@ -114,6 +113,37 @@ export async function previewSource(
   } finally {
     await opened?.close();
   }
+}
+
+/** Files without a record of the format, after which the preview also shows records of others. */
+const foreignMax = 10;
+
+interface FirstRecordsOptions {
+  readonly options: RunOptions;
+  readonly max: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Skips files without records of the format, as a run does, unless there are no others: then the records that the format cannot read
+ * show which one can.
+ */
+async function firstRecordsOf(
+  source: Source,
+  parts: readonly SourcePart[],
+  { options, max, signal }: FirstRecordsOptions,
+): ReturnType<typeof recordsOfFiles> {
+  let skipped = 0;
+  let hasOwn = false;
+  const foreign = foreignFiles(options, () => (skipped += 1));
+  if (foreign === undefined) return recordsOfFiles(source, parts, { signal }, max);
+  const isRecord = (record: unknown): boolean => {
+    const isOwn = foreign.isRecord(record);
+    hasOwn ||= isOwn;
+    return isOwn || (!hasOwn && skipped >= foreignMax);
+  };
+  const found = await recordsOfFiles(source, parts, { signal, foreign: { ...foreign, isRecord } }, max);
+  return skipped > 0 && found.every(({ part }) => part === '') ? recordsOfFiles(source, parts, { signal }, max) : found;
 }
 
 interface Reading {

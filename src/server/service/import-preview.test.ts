@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeZip, members } from '../../../test/support/archives.ts';
 import { startTestApp, type TestApp } from '../../../test/support/app.ts';
 import { importFormatRoutes } from '../api/import-formats.ts';
 import { importPreviewRoutes } from '../api/import-preview.ts';
@@ -182,6 +183,34 @@ describe('the preview of an import', () => {
     const settings = { paths: 'upload:mp.jsonl' };
     const { body } = await call('POST', '/import_preview/', { plugin: pluginId, settings, format: 'segment' });
     expect(body).toMatchObject({ events: 0, better_format: 'mixpanel' });
+  });
+
+  it.each([2, 60])('names a format that fits better for an archive of %i small files', async (hours) => {
+    const records = formats.find(({ slug }) => slug === 'amplitude')?.example.records ?? [];
+    const content = records.map((record) => `${JSON.stringify(record)}\n`).join('');
+    const files = Array.from({ length: hours }, (_, hour): [string, string] => [`321/321_${hour}#0.json`, content]);
+    await call('POST', `/import_files/?name=hours-${hours}.zip`, makeZip(members(Object.fromEntries(files))));
+    const settings = { paths: `upload:hours-${hours}.zip` };
+    for (const [format, better] of [
+      ['adobe-analytics', 'amplitude'],
+      ['amplitude', null],
+    ]) {
+      const { body } = await call('POST', '/import_preview/', { plugin: pluginId, settings, format, records: 5 });
+      expect(body).toMatchObject({ better_format: better });
+      expect(body.results).toHaveLength(Math.min(5, hours * records.length));
+    }
+  });
+
+  it('skips files without records of the format', async () => {
+    const { example } = formats.find(({ slug }) => slug === 'amplitude') ?? {};
+    const event = JSON.stringify(example?.records[0]);
+    const manifests = Array.from({ length: 3 }, (_, at): [string, string] => [`manifest-${at}.json`, '{"files":1}\n']);
+    const archive = Object.fromEntries([...manifests, ['hour.json', `${event}\n`]]);
+    await call('POST', '/import_files/?name=manifests.zip', makeZip(members(archive)));
+    const settings = { paths: 'upload:manifests.zip' };
+    const { body } = await call('POST', '/import_preview/', { plugin: pluginId, settings, format: 'amplitude' });
+    expect(body).toMatchObject({ rejected: 0, better_format: null });
+    expect(body.results).toHaveLength(1);
   });
 
   it.each<[string, object, string | null, string]>([
