@@ -146,6 +146,8 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await page.getByText('Detected from the first records').waitFor();
     expect(await page.getByLabel('Format', { exact: true }).inputValue()).toBe('segment');
     await page.getByLabel('Format', { exact: true }).selectOption('mapping');
+    await page.getByText('Set the mapping rules before you continue.').waitFor();
+    expect(await button('Continue to review').isDisabled()).toBe(true);
     await button('Use these rules').click();
     await page.getByText(/20 events, 0 skipped, 0 rejected/).waitFor();
     await page.getByText('"leads"').first().waitFor();

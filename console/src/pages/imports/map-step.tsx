@@ -14,7 +14,7 @@ import { choiceSetting, choiceWords, readChoice } from './choice-fields.ts';
 import { type FoundNames, foundNames } from './found-names.ts';
 import { FormatSection } from './format-section.tsx';
 import { changeSettings, configPath, formatsQuery, type Plugin, readPreview } from './imports-query.ts';
-import { openMapping } from './mapping-rules.ts';
+import { isUnmapped, openMapping } from './mapping-rules.ts';
 import { automaticName } from './source-name.ts';
 import { PreviewRecords } from './preview-records.tsx';
 import { useDraft } from './use-draft.ts';
@@ -46,6 +46,7 @@ export function MapStep(props: MapStepProps) {
   );
   const found = useFoundNames(projectId, configId, settings, preview.isSuccess);
   const better = preview.data?.better_format ?? null;
+  const needsRules = settings['format'] === 'mapping' && isUnmapped(settings['format_options']);
   return (
     <div className="flex flex-col gap-4">
       <FormatSection
@@ -67,7 +68,7 @@ export function MapStep(props: MapStepProps) {
       />
       <ErrorNote error={preview.error} />
       {preview.isPending && !isDetecting && <Loading label="Reading the first records" />}
-      {preview.data !== undefined && <PreviewRecords key={configId} preview={preview.data} />}
+      {preview.data !== undefined && <PreviewRecords key={configId} preview={preview.data} isUnmapped={needsRules} />}
       <ErrorNote error={save.error} />
       <WizardFooter
         onBack={onBack}
@@ -75,8 +76,10 @@ export function MapStep(props: MapStepProps) {
         next="Continue to review"
         busy={save.isPending}
         // The selection may exclude all previewed records.
-        disabled={preview.data === undefined || preview.data.events + preview.data.skipped === 0}
-      />
+        disabled={needsRules || preview.data === undefined || preview.data.events + preview.data.skipped === 0}
+      >
+        {needsRules && <p className="grow text-sm text-soft">Set the mapping rules before you continue.</p>}
+      </WizardFooter>
     </div>
   );
 }

@@ -12,6 +12,7 @@ import {
   emptyRows,
   guessRows,
   isComplete,
+  isUnmapped,
   mappingOf,
   type MappingRows,
   openMapping,
@@ -28,7 +29,7 @@ interface MappingRulesFormProps {
 /** Edits the rules of the format "mapping"; shows a guess until rules are saved. */
 export function MappingRulesForm({ columns, options, onChange }: MappingRulesFormProps) {
   const mapping = optionsOf(options)['mapping'] ?? JSON.stringify(openMapping);
-  const isOpen = mapping === JSON.stringify(openMapping);
+  const isOpen = isUnmapped(options);
   const parsed = parsedOrText(mapping);
   const rows = isOpen ? guessRows(columns) : rowsOfMapping(parsed);
   const [asJson, setAsJson] = useState(false);

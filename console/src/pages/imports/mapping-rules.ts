@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../components/json-value.ts';
+import { optionsOf } from './format-options.ts';
 
 /** Rows of the mapping editor: columns, paths or templates; empty if not set. */
 export interface MappingRows {
@@ -28,6 +29,12 @@ export const openMapping = {
   distinct_id: { constant: 'preview' },
   timestamp: { constant: '2020-01-01T00:00:00Z' },
 } as const;
+
+/** Whether the options of the format "mapping" have no rules yet. */
+export function isUnmapped(options: unknown): boolean {
+  const mapping = optionsOf(options)['mapping'];
+  return mapping === undefined || mapping === JSON.stringify(openMapping);
+}
 
 /** Converts rows to rules of the format "mapping". */
 export function mappingOf({ event, distinct_id, timestamp, properties }: MappingRows): Record<string, unknown> {

@@ -12,16 +12,24 @@ import { BareSelect } from '../../components/select.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import type { Preview } from './imports-query.ts';
+import { examplesOf, firstEventName } from './preview-examples.ts';
 import { type MappedField, mapFields } from './record-mapping.ts';
 
 type PreviewRecord = Preview['results'][number];
 
 const tones = { events: 'ok', skipped: 'neutral', rejected: 'danger' } as const;
 
+interface PreviewRecordsProps {
+  readonly preview: Preview;
+  /** Whether there are no mapping rules yet, so that the records have no events. */
+  readonly isUnmapped: boolean;
+}
+
 /** The preview: an example of the mapping for each event name, records without events, and all others on demand. */
-export function PreviewRecords({ preview }: { readonly preview: Preview }) {
+export function PreviewRecords({ preview, isUnmapped }: PreviewRecordsProps) {
   if (preview.results.length === 0)
     return <EmptyState title="No records">The source is empty. Check the connection settings.</EmptyState>;
+  if (isUnmapped) return <UnmappedRecords preview={preview} />;
   const files = [...new Set(preview.results.map(({ part }) => part))];
   const rows = preview.results.map((record, index) => ({ record, index }));
   const converted = rows.filter(({ record }) => record.outcome === 'events' && record.left_out.length === 0);
@@ -49,20 +57,19 @@ export function PreviewRecords({ preview }: { readonly preview: Preview }) {
   );
 }
 
-interface Example {
-  readonly record: unknown;
-  readonly event: Readonly<Record<string, unknown>>;
-}
+const unmappedShown = 3;
 
-/** Returns the first record of each event name. */
-function examplesOf(records: readonly PreviewRecord[]): ReadonlyMap<string, Example> {
-  const examples = new Map<string, Example>();
-  for (const { record, events } of records) {
-    for (const { event } of events) {
-      if (event !== null && !examples.has(event.event)) examples.set(event.event, { record, event });
-    }
-  }
-  return examples;
+/** Records whose columns the rules can use. */
+function UnmappedRecords({ preview: { results } }: { readonly preview: Preview }) {
+  return (
+    <Section title="First records" description="They become events when the mapping rules are set.">
+      <div className="flex flex-col gap-3">
+        {results.slice(0, unmappedShown).map(({ record, original }, index) => (
+          <JsonView key={index} label={`Record ${index + 1}`} value={record ?? original} openDepth={1} />
+        ))}
+      </div>
+    </Section>
+  );
 }
 
 /** Shows how the fields of a record map to an event, for a selected event name. */
@@ -70,7 +77,7 @@ function Examples({ records }: { readonly records: readonly PreviewRecord[] }) {
   const examples = useMemo(() => examplesOf(records), [records]);
   const [selected, setSelected] = useState<string>();
   const names = [...examples.keys()];
-  const name = selected !== undefined && examples.has(selected) ? selected : names[0];
+  const name = selected !== undefined && examples.has(selected) ? selected : firstEventName(records);
   const example = name === undefined ? undefined : examples.get(name);
   const fields = useMemo(
     () => example && isJsonObject(example.record) && mapFields(example.record, example.event),
