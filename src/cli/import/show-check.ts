@@ -47,10 +47,11 @@ function showEvents(terminal: Terminal, { events }: CheckResult): void {
 }
 
 /** Shows suspicious ids: the busiest are often default values, those of several persons shared devices. */
-function showIds(terminal: Terminal, { distinct_ids, busiest, ids_of_several_persons }: CheckResult['identity']): void {
+function showIds(terminal: Terminal, identity: CheckResult['identity']): void {
+  const { distinct_ids, is_estimated, busiest, ids_of_several_persons } = identity;
   if (distinct_ids === 0) return;
   terminal.data('');
-  terminal.data(`distinct ids: ${numberText(distinct_ids)}; the busiest:`);
+  terminal.data(`distinct ids: ${is_estimated === true ? 'about ' : ''}${numberText(distinct_ids)}; the busiest:`);
   for (const { id, events } of busiest.slice(0, idsShown)) {
     terminal.data(`  ${printable(id)}: ${counted(events, 'event')}`);
   }

@@ -34,6 +34,8 @@ export interface CheckResult {
   };
   readonly identity: {
     readonly distinct_ids: number;
+    /** Whether `distinct_ids` is an estimate, with an error of about 1 %. */
+    readonly is_estimated?: boolean;
     readonly identifies: number;
     readonly group_identifies: number;
     /** Anonymous ids that are linked to several persons: shared devices. */

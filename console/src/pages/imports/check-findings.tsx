@@ -87,7 +87,7 @@ function CheckFigures({ check, run: { totals } }: Pick<CheckFindingsProps, 'chec
     ['Rejected', <NumberText key="n" value={totals.rejected} />],
     ['Duplicates', <NumberText key="n" value={check.duplicates} />],
     ['Skipped', <NumberText key="n" value={skipped} />],
-    ['Distinct ids', <NumberText key="n" value={check.identity.distinct_ids} />],
+    ['Distinct ids', <DistinctIds key="n" identity={check.identity} />],
     ['First event', <FigureTime key="n" time={check.first_time} />],
     ['Last event', <FigureTime key="n" time={check.last_time} />],
   ];
@@ -101,6 +101,12 @@ function CheckFigures({ check, run: { totals } }: Pick<CheckFindingsProps, 'chec
       ))}
     </dl>
   );
+}
+
+/** Many ids are estimated, with an error of about 1 %. */
+function DistinctIds({ identity: { distinct_ids: count, is_estimated } }: Pick<CheckResult, 'identity'>) {
+  if (is_estimated !== true) return <NumberText value={count} />;
+  return <>about {Number(count.toPrecision(2)).toLocaleString('en')}</>;
 }
 
 /** A time that fits half of a narrow screen. */

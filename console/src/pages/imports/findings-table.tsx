@@ -72,7 +72,7 @@ export function FindingsTable({ ids, check, run, onPending }: FindingsTableProps
         columns={columns}
         rows={findings}
         rowId={({ code, detail }) => `${code} ${detail}`}
-        maxHeight="32rem"
+        maxHeight="64rem"
         empty={<EmptyState title="Nothing to review" />}
       />
     </Section>

@@ -19,7 +19,7 @@ export interface CheckResult {
   readonly events: readonly EventSummary[];
   readonly errors: readonly ErrorGroup[];
   readonly duplicates: number;
-  readonly identity: { readonly distinct_ids: number };
+  readonly identity: { readonly distinct_ids: number; readonly is_estimated?: boolean };
   /** Absent in checks by old versions. */
   readonly findings?: readonly CheckFinding[];
   /** Earlier runs that converted the same records differently. */

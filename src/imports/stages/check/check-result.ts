@@ -74,6 +74,7 @@ export function checkResult(checked: Checked): CheckResult {
     },
     identity: {
       distinct_ids: sum.ids.estimate,
+      ...(!sum.ids.isExact && { is_estimated: true }),
       identifies: sum.counts.identifies,
       group_identifies: sum.counts.groupIdentifies,
       ids_of_several_persons: devices.shared.slice(0, sharedShown),

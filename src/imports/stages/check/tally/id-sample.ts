@@ -8,6 +8,8 @@ export interface IdSample {
   add(hash: Words): void;
   merge(saved: SavedIds): void;
   readonly estimate: number;
+  /** Whether the estimate is the exact number. */
+  readonly isExact: boolean;
   save(): SavedIds;
 }
 
@@ -49,6 +51,9 @@ export function createIdSample(sizeMax = 8192): IdSample {
     },
     get estimate() {
       return kept.size * 2 ** level;
+    },
+    get isExact() {
+      return level === 0;
     },
     save: () => {
       const bytes = Buffer.alloc(kept.size * hashBytes);

@@ -26,6 +26,7 @@ describe('memory of the check is bounded', () => {
     for (const piece of pieces) merged.merge(piece.save());
     expect(merged.save()).toEqual(whole.save());
     expect(Math.abs(whole.estimate - 50_000)).toBeLessThan(3000);
+    expect([whole.isExact, createIdSample(4096).isExact]).toEqual([false, true]);
     expect(Buffer.from(whole.save().hashes, 'base64').length).toBeLessThanOrEqual(4096 * 8);
   });
 
