@@ -171,6 +171,7 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await page.getByRole('tab', { name: 'Reconciliation' }).click();
     await page.getByText('The store holds all', { exact: false }).waitFor();
     await page.getByRole('cell', { name: '2020-12-29' }).waitFor();
+    await page.getByRole('columnheader', { name: 'Rejected by the target' }).waitFor();
     expect(await lookFaults(under, 'imports-reconciliation')).toEqual([]);
     const opened = under.context.waitForEvent('page');
     await page.getByRole('link', { name: 'Report' }).click();

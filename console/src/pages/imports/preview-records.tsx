@@ -113,8 +113,13 @@ function Examples({ records }: { readonly records: readonly PreviewRecord[] }) {
 }
 
 const columns: readonly Column<MappedField>[] = [
-  { id: 'from', header: 'Record', width: '14rem', cell: ({ from }) => <FieldName name={from} /> },
-  { id: 'to', header: 'Event', width: '14rem', cell: ({ to }) => <FieldName name={to} /> },
+  {
+    id: 'from',
+    header: 'Record',
+    width: '14rem',
+    cell: ({ from }) => <FieldName name={from} missing="not in the record" />,
+  },
+  { id: 'to', header: 'Event', width: '14rem', cell: ({ to }) => <FieldName name={to} missing="not in the event" /> },
   { id: 'change', header: 'Change', width: '7rem', cell: (field) => <Change field={field} /> },
   {
     id: 'value',
@@ -130,8 +135,8 @@ const columns: readonly Column<MappedField>[] = [
   },
 ];
 
-function FieldName({ name }: { readonly name: string | null }) {
-  if (name === null) return <span className="text-faint">–</span>;
+function FieldName({ name, missing }: { readonly name: string | null; readonly missing: string }) {
+  if (name === null) return <span className="text-xs text-faint">{missing}</span>;
   return (
     <code className="text-xs">
       <UserText text={name} charsMax={100} short />
@@ -142,7 +147,11 @@ function FieldName({ name }: { readonly name: string | null }) {
 function Change({ field: { from, to } }: { readonly field: MappedField }) {
   if (from === null) return <Badge tone="info">added</Badge>;
   if (to === null) return <Badge tone="warn">not used</Badge>;
-  return from === to || from.endsWith(`.${to}`) ? null : <Badge tone="accent">renamed</Badge>;
+  return from === to || from.endsWith(`.${to}`) ? (
+    <span className="text-xs text-faint">same name</span>
+  ) : (
+    <Badge tone="accent">renamed</Badge>
+  );
 }
 
 interface RecordListProps {

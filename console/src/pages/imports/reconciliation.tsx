@@ -164,7 +164,7 @@ const countLabels: Readonly<Record<CountName, string>> = {
   loaded: 'Loaded',
   verified: 'Verified',
   duplicates: 'Duplicates',
-  rejected: 'Rejected',
+  rejected: 'Rejected by the target',
 };
 const countNames = Object.keys(countLabels) as readonly CountName[];
 
@@ -183,7 +183,7 @@ function columnsOf(events: readonly string[], from: number, days: readonly Repor
     ...countNames.map((name): Column<Row> => ({
       id: name,
       header: countLabels[name],
-      width: '7rem',
+      width: name === 'rejected' ? '11rem' : '7rem',
       align: 'end',
       sortBy: (row) => row[name],
       cell: (row) => (
