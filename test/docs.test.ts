@@ -8,6 +8,7 @@ import { allFiles, read, root } from './source-tree.ts';
 import { settingDefinitions } from '../src/server/config/settings.ts';
 import { capturePaths, captureV1Errors, captureV1Path } from '../src/wire/contract/capture.ts';
 import { apiErrors, captureErrorCodes } from '../src/wire/contract/errors.ts';
+import { segmentBatchPaths, segmentMessagePaths } from '../src/wire/contract/segment.ts';
 import { allScopes } from '../src/wire/contract/scopes.ts';
 import { ingestionWarnings } from '../src/wire/contract/warnings.ts';
 import { formats } from '../src/imports/formats/registry.ts';
@@ -40,6 +41,7 @@ describe('the reference matches the program', () => {
     ['errors', Object.keys(apiErrors)],
     ['warnings', Object.keys(ingestionWarnings)],
     ['capture', [...capturePaths, captureV1Path, ...captureErrorCodes, ...Object.keys(captureV1Errors)]],
+    ['capture', [...segmentBatchPaths, ...Object.keys(segmentMessagePaths)]],
     ['metrics', Object.keys(metricDefinitions)],
     ['scopes', allScopes],
     ['plugins', builtInPlugins.map(({ slug }) => slug)],

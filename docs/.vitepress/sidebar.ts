@@ -13,7 +13,15 @@ interface Section {
 const sections: readonly Section[] = [
   {
     text: 'Start',
-    pages: ['tour', 'concepts', 'guides/first-history', 'guides/client-libraries', 'guides/console', 'troubleshooting'],
+    pages: [
+      'tour',
+      'concepts',
+      'guides/first-history',
+      'guides/client-libraries',
+      'guides/segment-libraries',
+      'guides/console',
+      'troubleshooting',
+    ],
   },
   {
     text: 'Import history',

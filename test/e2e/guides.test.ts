@@ -135,6 +135,12 @@ it('plugin configs: on the command line, over REST, and in the console', async (
   await poll(() => storedNames('limit=100')).toHaveLength(100);
 });
 
+it('a message of the Segment protocol is sent with curl', async () => {
+  await using seat = await service.open();
+  expect(await seat.type(takeOne('segment-libraries', 'Connect a library'))).toBe('{"success":true}');
+  await poll(() => storedNames('event=Order Completed')).toEqual(['Order Completed']);
+});
+
 it('your first history: tested, sent both ways, checked, corrected', async () => {
   const name = 'first-history';
   await using seat = await service.open();

@@ -43,6 +43,7 @@ export const runBy: Readonly<Record<string, readonly Blocks[]>> = {
     { page: guide('notices') },
     { page: guide('plugin-configs') },
     { page: guide('schedules') },
+    { page: guide('segment-libraries') },
     { page: guide('transformations') },
   ],
   'test/e2e/guide-operations.test.ts': [

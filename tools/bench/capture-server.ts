@@ -13,6 +13,7 @@ import { loadSettings } from '../../src/server/config/load.ts';
 import { openSqliteLogWriter } from '../../src/log/sqlite/writer.ts';
 import { createAuth } from '../../src/server/http/auth.ts';
 import { buildServer } from '../../src/server/http/server.ts';
+import { createMessageReader } from '../../src/server/service/segment-messages.ts';
 import { migrate } from '../../src/stores/metadata/migrate.ts';
 import { openSqlite } from '../../src/stores/metadata/sqlite.ts';
 import { createLog } from '../../src/server/telemetry/log.ts';
@@ -38,6 +39,7 @@ const server = buildServer({
   registerCapture: (app) =>
     registerCapture(app, {
       ingest,
+      createMessageReader,
       projects: createProjectKeys({ clock, findProject: async () => 1 }),
       agreements: createAgreements({
         mode: 'optional',

@@ -12,6 +12,7 @@ import { definitionsPaths, flagsPaths, noFeatures } from '../../src/wire/capture
 import { settingDefinitions, type SettingDefinition, type SettingName } from '../../src/server/config/settings.ts';
 import { capturePaths, captureV1Errors, captureV1Path, listedRejectionsMax } from '../../src/wire/contract/capture.ts';
 import { apiErrors, captureErrorCodes } from '../../src/wire/contract/errors.ts';
+import { messageTypes, segmentBatchPaths, segmentMessagePaths } from '../../src/wire/contract/segment.ts';
 import { freeEventsInAll, freeEventsPerMinute } from '../../src/wire/contract/historical-settings.ts';
 import { code, json, page, table } from './markdown.ts';
 
@@ -29,6 +30,7 @@ export function capturePage(): string {
     ...answers(),
     ...limits(),
     ...v1(),
+    ...segment(),
     ...startup(),
   );
 }
@@ -214,6 +216,37 @@ function v1(): string[] {
       ['Status', 'Error'],
       Object.entries(captureV1Errors).map(([error, status]) => [String(status), code(error)]),
     ),
+  ];
+}
+
+function segment(): string[] {
+  const typed = messageTypes.map((type) => {
+    const own = Object.entries(segmentMessagePaths).flatMap(([path, each]) => (each === type ? [path] : []));
+    return [code(type), own.map(code).join(', ')];
+  });
+  return [
+    '## The Segment protocol',
+    'Libraries of Segment, RudderStack and Jitsu send messages, which become events as in an [import of their ' +
+      'archive](formats/segment.md): a message that is captured and imported has the same uuid. See [Take over live ' +
+      'traffic](../guides/segment-libraries.md).',
+    table(['Message', 'Paths'], [['a batch', segmentBatchPaths.map(code).join(', ')], ...typed]),
+    json({
+      sentAt: '2026-01-31T12:00:01.000Z',
+      batch: [
+        {
+          type: 'track',
+          event: 'signed up',
+          userId: 'ada',
+          messageId: 'ajs-1',
+          timestamp: '2026-01-31T12:00:00.000Z',
+          properties: { plan: 'pro' },
+        },
+      ],
+    }),
+    `The project API key is the write key: the user name of Basic authentication, ${code('X-Write-Key')}, ${code('writeKey')} in the query or in ` +
+      `the body. What follows a colon in it is ignored. ${code('context')} of a batch is the default of its messages, and ` +
+      `${code('historical_migration')} marks history. The response is ${code('{"success":true}')}, with ${code('rejected')} as above if messages are ` +
+      `invalid; limits and errors are those above. ${code('GET /v1/projects/:key/settings')} returns the settings that analytics.js loads.`,
   ];
 }
 

@@ -3,8 +3,28 @@ import { capturePaths, captureV1Errors, captureV1Path, listedRejectionsMax } fro
 import { apiErrors, captureErrorCodes } from '../../wire/contract/errors.ts';
 import { ingestionWarnings } from '../../wire/contract/warnings.ts';
 import type { Described } from './openapi-schema.ts';
+import { segmentOperations } from './openapi-segment.ts';
 
 const tag = 'Capture';
+
+const rejected = {
+  rejected: {
+    type: 'array',
+    maxItems: listedRejectionsMax,
+    description: 'Rejected events; each is kept as a dead letter. Absent if all were accepted.',
+    items: {
+      type: 'object',
+      required: ['index', 'code', 'detail', 'attr'],
+      properties: {
+        index: { type: 'integer', minimum: 0, description: 'Position in the batch.' },
+        code: { type: 'string', enum: Object.keys(ingestionWarnings) },
+        detail: { type: 'string' },
+        attr: { type: ['string', 'null'], description: 'The invalid field, e.g. `batch[3].distinct_id`.' },
+      },
+    },
+  },
+  rejected_total: { type: 'integer', description: 'Number of rejected events, when `rejected` does not list all.' },
+} as const;
 
 /** Response to an accepted batch. */
 export const answerSchema = {
@@ -12,23 +32,15 @@ export const answerSchema = {
   required: ['status'],
   properties: {
     status: { type: 'string', const: 'Ok', description: 'Every event that is not rejected is on disk.' },
-    rejected: {
-      type: 'array',
-      maxItems: listedRejectionsMax,
-      description: 'Rejected events; each is kept as a dead letter. Absent if all were accepted.',
-      items: {
-        type: 'object',
-        required: ['index', 'code', 'detail', 'attr'],
-        properties: {
-          index: { type: 'integer', minimum: 0, description: 'Position in the batch.' },
-          code: { type: 'string', enum: Object.keys(ingestionWarnings) },
-          detail: { type: 'string' },
-          attr: { type: ['string', 'null'], description: 'The invalid field, e.g. `batch[3].distinct_id`.' },
-        },
-      },
-    },
-    rejected_total: { type: 'integer', description: 'Number of rejected events, when `rejected` does not list all.' },
+    ...rejected,
   },
+} as const;
+
+/** Response to accepted messages of the Segment protocol. */
+export const segmentAnswerSchema = {
+  type: 'object',
+  required: ['success'],
+  properties: { success: { type: 'boolean', const: true }, ...rejected },
 } as const;
 
 export const v1AnswerSchema = {
@@ -146,9 +158,15 @@ export const describedCapture: Described = {
   paths: {
     ...Object.fromEntries(capturePaths.map((path) => [`${path}/`, { post: batchOperation(path) }])),
     [captureV1Path]: { post: v1Operation() },
+    ...segmentOperations(tag, named('SegmentAnswer')),
   },
   securitySchemes: {
     projectApiKey: { type: 'http', scheme: 'bearer', description: 'A project API key (phc_…).' },
   },
-  schemas: { CaptureBatch: batchBodySchema, CaptureAnswer: answerSchema, CaptureV1Error: v1ErrorSchema },
+  schemas: {
+    CaptureBatch: batchBodySchema,
+    CaptureAnswer: answerSchema,
+    CaptureV1Error: v1ErrorSchema,
+    SegmentAnswer: segmentAnswerSchema,
+  },
 };

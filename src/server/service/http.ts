@@ -9,6 +9,7 @@ import { buildServer, type ServerDeps } from '../http/server.ts';
 import { getProjectByToken } from '../../stores/metadata/projects.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
 import { importDirs } from './import-dirs.ts';
+import { createMessageReader } from './segment-messages.ts';
 import type { Inject } from './plugin-api.ts';
 import type { PluginRuntime } from './plugin-runtime.ts';
 import { isCluster } from './roles.ts';
@@ -48,7 +49,7 @@ export function createAccess({ db, clock, log, settings }: ServiceDeps, parts: A
 }
 
 export function captureRole(deps: ServiceDeps, { projects }: Access): Pick<Served, 'registerCapture'> {
-  return { registerCapture: (app) => registerCapture(app, { ...deps, projects }) };
+  return { registerCapture: (app) => registerCapture(app, { ...deps, projects, createMessageReader }) };
 }
 
 export function apiRole(

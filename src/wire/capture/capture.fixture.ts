@@ -7,6 +7,7 @@ import { createMemoryLog, type MemoryLog } from '../../../test/support/memory-lo
 import { getProjectByToken } from '../../stores/metadata/projects.ts';
 import { createLog } from '../../server/telemetry/log.ts';
 import { createMetrics, type MetricsRegistry } from '../../server/telemetry/metrics.ts';
+import { createMessageReader } from '../../server/service/segment-messages.ts';
 import { createIngest } from './create-ingest.ts';
 import { createBudgets } from './budgets.ts';
 import { createAgreements, type AgreementsDeps } from './agreements.ts';
@@ -73,6 +74,7 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
         metrics,
         clock,
         log: createLog('silent'),
+        createMessageReader,
       });
     },
   });

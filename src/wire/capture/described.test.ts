@@ -1,9 +1,16 @@
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answerSchema, describedCapture, v1AnswerSchema, v1ErrorSchema } from '../../server/api/openapi-capture.ts';
+import {
+  answerSchema,
+  describedCapture,
+  segmentAnswerSchema,
+  v1AnswerSchema,
+  v1ErrorSchema,
+} from '../../server/api/openapi-capture.ts';
 import { batchBodySchema, v1BodySchema } from '../batch/body-schema.ts';
 import { capturePaths, captureV1Errors, captureV1Path } from '../contract/capture.ts';
 import { captureErrorCodes } from '../contract/errors.ts';
+import { messageTypes } from '../contract/segment.ts';
 import { startTestCapture, type TestCapture } from './capture.fixture.ts';
 
 /** Tests that capture does what its OpenAPI description says. */
@@ -89,14 +96,49 @@ describe('the description of /batch/', () => {
   });
 
   it('serves every described path, with the same bodies as /batch/', async () => {
-    const paths = Object.keys(describedCapture.paths);
-    expect(paths).toEqual([...capturePaths.map((path) => `${path}/`), captureV1Path]);
-    for (const path of paths.filter((each) => each !== captureV1Path)) {
+    const own = capturePaths.map((path) => `${path}/`);
+    expect(Object.keys(describedCapture.paths)).toEqual([...own, captureV1Path, ...segmentPaths]);
+    for (const path of own) {
       const answer = await send(path, { api_key: capture.token, batch: [event] });
       expect([path, answer.statusCode]).toEqual([path, 200]);
     }
   });
 });
+
+const segmentPaths = ['/v1/batch', ...messageTypes.map((type) => `/v1/${type}`)];
+
+describe('the description of the Segment protocol', () => {
+  const isAnswer = ajv.compile(segmentAnswerSchema);
+  const message = { userId: 'ada', event: 'signed up', groupId: 'acme', previousId: 'old' };
+
+  it.each(segmentPaths)('%s accepts what is required, and answers as described', async (path) => {
+    const { schema } = operationOf(path).requestBody.content['application/json'];
+    const isDescribed = ajv.compile(schema);
+    const given = path === '/v1/batch' ? { batch: [{ ...message, type: 'track' }] } : message;
+    const body = { ...given, writeKey: capture.token };
+    expect([isDescribed(body), isDescribed.errors]).toEqual([true, null]);
+    const answer = await send(path, body);
+    expect([answer.statusCode, isAnswer(answer.json())]).toEqual([200, true]);
+  });
+
+  it.each(segmentPaths)('%s refuses what lacks a required member', async (path) => {
+    const { schema } = operationOf(path).requestBody.content['application/json'];
+    for (const name of schema.required ?? []) {
+      const body = { ...message, type: undefined, [name]: undefined, writeKey: capture.token };
+      expect([path, name, (await send(path, JSON.parse(JSON.stringify(body)))).statusCode]).toEqual([path, name, 400]);
+    }
+  });
+});
+
+function operationOf(path: string): Operation {
+  return describedCapture.paths[path]?.['post'] as unknown as Operation;
+}
+
+interface Operation {
+  readonly requestBody: {
+    readonly content: { readonly 'application/json': { readonly schema: { readonly required?: readonly string[] } } };
+  };
+}
 
 describe('the description of the v1 endpoint', () => {
   const isDescribed = ajv.compile(v1BodySchema);

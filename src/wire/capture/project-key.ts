@@ -157,7 +157,7 @@ export const unknownBodyBytesMax = 256 * 1024;
 /** Occurrences of one name that are tried in each window. */
 const candidatesMax = 16;
 const keyBytesMax = 128;
-const names = ['"api_key"', '"token"', '"$token"'].map((name) => Buffer.from(name));
+const names = ['"api_key"', '"token"', '"$token"', '"writeKey"'].map((name) => Buffer.from(name));
 
 /**
  * Refuses a large body without a known project key before the expensive work on it begins. It only searches the bytes for a

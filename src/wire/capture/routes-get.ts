@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { refuseOtherMethods } from '../../server/http/refuse-methods.ts';
 
 /** Registers a GET route that browsers call from other origins, with the answer to their preflight. */
 export function get(
@@ -12,4 +13,12 @@ export function get(
 
 export function slashed(path: string): string[] {
   return [path, `${path}/`];
+}
+
+/** Answers the preflight of a path, and 405 to other methods. */
+export function answerOptions(app: FastifyInstance, url: string, taken: readonly string[]): void {
+  app.options(url, async (_request, reply) =>
+    reply.header('allow', [...taken, 'OPTIONS'].join(', ')).send({ status: 'Ok' }),
+  );
+  refuseOtherMethods(app, url, new Set([...taken, 'OPTIONS']));
 }

@@ -10,22 +10,24 @@ import {
   type DirectRequest,
   type DirectRoute,
 } from '../../server/http/direct.ts';
-import { refuseOtherMethods } from '../../server/http/refuse-methods.ts';
 import type { Log } from '../../server/telemetry/log.ts';
-import { refuseLargeWrapped, decodeBody, type BodyHints } from './decode.ts';
+import { refuseLargeWrapped, decodeBody } from './decode.ts';
 import { createGunzipper } from './gunzip.ts';
 import { createEncodingInflater } from './inflate-encoding.ts';
-import { createBodyBudget, noRoom, readBody, type BodyBudget, type ReadLimits } from './read-body.ts';
+import { createBodyBudget, type BodyBudget } from './read-body.ts';
+import { hintsOf, queryOf, senderOf, withBody, type Hold } from './request-parts.ts';
 import { registerLibrary } from './routes-library.ts';
+import { registerSegment } from './routes-segment.ts';
+import type { SegmentDeps } from './take-segment.ts';
 import { takeRequest, scanBody, type CaptureDeps } from './take-request.ts';
 import { takeV1, type CaptureV1Deps } from './take-v1.ts';
 import { toV1Error } from './v1-error.ts';
 import { readV1Headers } from './v1-headers.ts';
 import { remoteConfig } from './remote-config.ts';
-import { get, slashed } from './routes-get.ts';
+import { answerOptions, get, slashed } from './routes-get.ts';
 import { requireKnownKey, tokenOf } from './project-key.ts';
 
-export interface CaptureRouteDeps extends Omit<CaptureDeps, 'gunzip'> {
+export interface CaptureRouteDeps extends Omit<SegmentDeps, 'gunzip'> {
   readonly log: Log;
 }
 
@@ -65,6 +67,7 @@ export function registerCapture(app: FastifyInstance, given: CaptureRouteDeps): 
   registerRecordings(app);
   registerStartup(app, deps, budget);
   registerLibrary(app, deps);
+  registerSegment(app, deps, budget);
 }
 
 /** Content types answered directly. Routes ignore the type; Fastify refuses invalid ones among the rest. */
@@ -161,25 +164,6 @@ async function captureV1(
   }
 }
 
-/**
- * Returns the sender's address without the port that some proxies add to IPv4, and without the IPv6 wrapping of an IPv4
- * address. Call it before awaiting the body: a connection that has been reset no longer has an address.
- */
-function senderOf({ ip }: DirectRequest): string | undefined {
-  // Fastify's type ignores closed connections.
-  const address = (ip as string | undefined) ?? '';
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
-  return plain === '' ? undefined : plain;
-}
-
-/** Answers the preflight of a path, and 405 to other methods. */
-function answerOptions(app: FastifyInstance, url: string, taken: readonly string[]): void {
-  app.options(url, async (_request, reply) =>
-    reply.header('allow', [...taken, 'OPTIONS'].join(', ')).send({ status: 'Ok' }),
-  );
-  refuseOtherMethods(app, url, new Set([...taken, 'OPTIONS']));
-}
-
 function registerRecordings(app: FastifyInstance): void {
   for (const url of ['/s', '/s/']) {
     answerOptions(app, url, ['GET', 'HEAD', 'POST']);
@@ -272,48 +256,4 @@ async function tokenOfFlags(deps: CaptureDeps, budget: BodyBudget, request: Fast
     return tokenOf(scanBody(json, deps.settings));
   };
   return withBody(deps, budget, request, read, refuseLargeWrapped);
-}
-
-/** Counts bytes that a request keeps in memory in addition to its body. Throws ApiError 503 if the budget is exhausted. */
-type Hold = (bytes: number) => void;
-
-/** Reads the body, passes it to `work`, and always returns its bytes to the budget. */
-async function withBody<T>(
-  deps: Pick<CaptureDeps, 'settings'>,
-  budget: BodyBudget,
-  request: Pick<DirectRequest, 'raw'>,
-  work: (body: Buffer, hold: Hold) => Promise<T>,
-  refusalOf?: ReadLimits['refusalOf'],
-): Promise<T> {
-  const { captureBodyBytesMax: bytesMax, captureBodyTimeoutMs: timeoutMs } = deps.settings;
-  const limits = { bytesMax, timeoutMs, ...(refusalOf === undefined ? {} : { refusalOf }) };
-  const body = await readBody(request.raw, limits, budget);
-  let held = body.length;
-  const hold = (bytes: number): void => {
-    if (budget.bytes + bytes > budget.bytesMax) throw noRoom();
-    budget.bytes += bytes;
-    held += bytes;
-  };
-  try {
-    return await work(body, hold);
-  } finally {
-    budget.bytes -= held;
-  }
-}
-
-const noQuery: Pick<URLSearchParams, 'get'> = { get: () => null };
-
-function queryOf({ url }: Pick<DirectRequest, 'url'>): Pick<URLSearchParams, 'get'> {
-  const at = url.indexOf('?');
-  return at < 0 ? noQuery : new URLSearchParams(url.slice(at + 1));
-}
-
-function hintsOf(request: DirectRequest, query: Pick<URLSearchParams, 'get'>): BodyHints {
-  return {
-    contentType: request.headers['content-type'],
-    contentEncoding: request.headers['content-encoding'],
-    queryCompression: query.get('compression') ?? undefined,
-    queryData: query.get('data') ?? undefined,
-    legacyPath: /^\/(e|capture|engage|track)\b/.test(request.url),
-  };
 }

@@ -6,7 +6,7 @@ import { isTooLarge, otherEncodings, type InflateEncoding } from './inflate-enco
 import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import { BodySyntaxError } from '../batch/json-syntax.ts';
 import { scanBatch } from '../batch/scan.ts';
-import { fieldFrom, fieldTo } from '../batch/spans.ts';
+import { rootOf } from '../batch/root-of.ts';
 import { countRejected } from './refusals.ts';
 import { storeBatch, type CaptureDeps } from './take-request.ts';
 import { parseTimestamp } from '../batch/timestamps.ts';
@@ -114,13 +114,4 @@ function scanV1(json: Buffer, limits: ScanLimits): ScannedBatch {
     throw new V1Error(tag, error.message);
   }
   throw new V1Error('request_parsing_error', 'expected an object with "created_at" and "batch", got: something else');
-}
-
-/** Parses the root without its events, so that the cost does not depend on the batch. */
-function rootOf(scan: ScannedBatch): Readonly<Record<string, unknown>> {
-  const { json, count } = scan;
-  const from = count === 0 ? 0 : fieldFrom(scan, 0, 'event');
-  const to = count === 0 ? 0 : fieldTo(scan, count - 1, 'event');
-  const text = json.toString('utf8', 0, from) + json.toString('utf8', to);
-  return JSON.parse(text) as Record<string, unknown>;
 }

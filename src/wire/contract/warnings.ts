@@ -10,7 +10,10 @@ export const ingestionWarnings = {
   // Refused at ingest and kept as dead letters.
   missing_event_name: { severity: 'error', meaning: 'The event has no name, or an empty one.' },
   missing_distinct_id: { severity: 'error', meaning: 'The event has no distinct_id, or an empty one.' },
-  invalid_event: { severity: 'error', meaning: 'The batch element is not a JSON object.' },
+  invalid_event: {
+    severity: 'error',
+    meaning: 'The batch element is not a JSON object, or is a message that cannot become an event.',
+  },
   invalid_event_name: { severity: 'error', meaning: 'The event name is not a string.' },
   event_name_too_long: { severity: 'error', meaning: 'The event name is longer than 200 characters.' },
   invalid_event_uuid: { severity: 'error', meaning: 'uuid is not a valid UUID.' },

@@ -1,0 +1,62 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { segmentBatchPaths, segmentMessagePaths, segmentSettingsPath, type MessageType } from '../contract/segment.ts';
+import { refuseLargeWrapped } from './decode.ts';
+import type { BodyBudget } from './read-body.ts';
+import { hintsOf, queryOf, senderOf, withBody } from './request-parts.ts';
+import { answerOptions, get, slashed } from './routes-get.ts';
+import { keyOfRequest } from './segment-key.ts';
+import { takeSegment, type SegmentDeps } from './take-segment.ts';
+
+/** Serves the paths to which libraries of Segment, RudderStack and Jitsu send, and the settings that the first one loads. */
+export function registerSegment(app: FastifyInstance, deps: SegmentDeps, budget: BodyBudget): void {
+  const paths: readonly (readonly [path: string, type: MessageType | undefined])[] = [
+    ...segmentBatchPaths.map((path) => [path, undefined] as const),
+    ...Object.entries(segmentMessagePaths),
+  ];
+  for (const [path, type] of paths) {
+    for (const url of slashed(path)) {
+      app.post(url, (request, reply) => answer(deps, budget, type, request, reply));
+      answerOptions(app, url, ['POST']);
+    }
+  }
+  for (const url of slashed(segmentSettingsPath)) {
+    get(app, url, async (request, reply) => {
+      const { key } = request.params as { readonly key: string };
+      await deps.projects.projectOf(key);
+      return reply.send(librarySettings(key, request));
+    });
+  }
+}
+
+async function answer(
+  deps: SegmentDeps,
+  budget: BodyBudget,
+  type: MessageType | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const ip = senderOf(request);
+  const query = queryOf(request);
+  const key = keyOfRequest(request.headers, query);
+  const take = async (body: Buffer, hold: (bytes: number) => void) => {
+    const completeAt = performance.now();
+    const hints = hintsOf(request, query);
+    const receivedAt = deps.clock.now();
+    return takeSegment(deps, { body, hints, hold, type, key, ip, requestId: request.id, receivedAt, completeAt });
+  };
+  return reply.send(await withBody(deps, budget, request, take, refuseLargeWrapped));
+}
+
+/** Tells the library to send here, and to send no measurements of itself. */
+function librarySettings(key: string, { host, protocol }: FastifyRequest): object {
+  return {
+    integrations: { 'Segment.io': { apiKey: key, apiHost: `${host}/v1`, protocol, unbundledIntegrations: [] } },
+    metrics: { sampleRate: 0 },
+    plan: {},
+    edgeFunction: {},
+    analyticsNextEnabled: true,
+    middlewareSettings: {},
+    enabledMiddleware: {},
+    remotePlugins: [],
+  };
+}
