@@ -12,7 +12,13 @@ import { definitionsPaths, flagsPaths, noFeatures } from '../../src/wire/capture
 import { settingDefinitions, type SettingDefinition, type SettingName } from '../../src/server/config/settings.ts';
 import { capturePaths, captureV1Errors, captureV1Path, listedRejectionsMax } from '../../src/wire/contract/capture.ts';
 import { apiErrors, captureErrorCodes } from '../../src/wire/contract/errors.ts';
-import { messageTypes, segmentBatchPaths, segmentMessagePaths } from '../../src/wire/contract/segment.ts';
+import {
+  messageTypes,
+  segmentBatchPaths,
+  segmentMessagePaths,
+  segmentSettingsPath,
+  sourceConfigPath,
+} from '../../src/wire/contract/segment.ts';
 import { freeEventsInAll, freeEventsPerMinute } from '../../src/wire/contract/historical-settings.ts';
 import { code, json, page, table } from './markdown.ts';
 
@@ -246,7 +252,8 @@ function segment(): string[] {
     `The project API key is the write key: the user name of Basic authentication, ${code('X-Write-Key')}, ${code('writeKey')} in the query or in ` +
       `the body. What follows a colon in it is ignored. ${code('context')} of a batch is the default of its messages, and ` +
       `${code('historical_migration')} marks history. The response is ${code('{"success":true}')}, with ${code('rejected')} as above if messages are ` +
-      `invalid; limits and errors are those above. ${code('GET /v1/projects/:key/settings')} returns the settings that analytics.js loads.`,
+      `invalid; limits and errors are those above. ${code(`GET ${segmentSettingsPath}`)} returns the settings that analytics.js loads, ` +
+      `${code(`GET ${sourceConfigPath}`)} those of RudderStack's browser library.`,
   ];
 }
 

@@ -1,5 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { segmentBatchPaths, segmentMessagePaths, segmentSettingsPath, type MessageType } from '../contract/segment.ts';
+import {
+  segmentBatchPaths,
+  segmentMessagePaths,
+  segmentSettingsPath,
+  sourceConfigPath,
+  type MessageType,
+} from '../contract/segment.ts';
 import { refuseLargeWrapped } from './decode.ts';
 import type { BodyBudget } from './read-body.ts';
 import { hintsOf, queryOf, senderOf, withBody } from './request-parts.ts';
@@ -7,7 +13,7 @@ import { answerOptions, get, slashed } from './routes-get.ts';
 import { keyOfRequest } from './segment-key.ts';
 import { takeSegment, type SegmentDeps } from './take-segment.ts';
 
-/** Serves the paths to which libraries of Segment, RudderStack and Jitsu send, and the settings that the first one loads. */
+/** Serves the paths to which libraries of Segment, RudderStack and Jitsu send, and the settings that those for browsers load. */
 export function registerSegment(app: FastifyInstance, deps: SegmentDeps, budget: BodyBudget): void {
   const paths: readonly (readonly [path: string, type: MessageType | undefined])[] = [
     ...segmentBatchPaths.map((path) => [path, undefined] as const),
@@ -24,6 +30,13 @@ export function registerSegment(app: FastifyInstance, deps: SegmentDeps, budget:
       const { key } = request.params as { readonly key: string };
       await deps.projects.projectOf(key);
       return reply.send(librarySettings(key, request));
+    });
+  }
+  for (const url of slashed(sourceConfigPath)) {
+    get(app, url, async (request, reply) => {
+      const key = keyOfRequest(request.headers, queryOf(request)) ?? '';
+      await deps.projects.projectOf(key);
+      return reply.send(sourceConfig(key));
     });
   }
 }
@@ -58,5 +71,21 @@ function librarySettings(key: string, { host, protocol }: FastifyRequest): objec
     middlewareSettings: {},
     enabledMiddleware: {},
     remotePlugins: [],
+  };
+}
+
+/** Tells the library of RudderStack that its source is enabled, and to send no reports of itself. */
+function sourceConfig(key: string): object {
+  const none = { enabled: false };
+  return {
+    source: {
+      id: key,
+      name: key,
+      writeKey: key,
+      enabled: true,
+      workspaceId: key,
+      config: { statsCollection: { errors: none, metrics: none } },
+      destinations: [],
+    },
   };
 }

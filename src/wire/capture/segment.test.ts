@@ -306,7 +306,12 @@ describe('libraries', () => {
         'Segment.io': { apiKey: capture.token, apiHost: 'events.example:8000/v1', protocol: 'http' },
       },
     });
-    const unknown = await capture.test.inject({ method: 'GET', url: '/v1/projects/phc_unknown/settings' });
-    expect(unknown.statusCode).toBe(401);
+    const rudder = `/sourceConfig/?p=npm&writeKey=${capture.token}`;
+    const config = await capture.test.inject({ method: 'GET', url: rudder, headers: { origin } });
+    expect(config.headers['access-control-allow-origin']).toBe(origin);
+    expect(config.json()).toMatchObject({ source: { enabled: true, destinations: [] } });
+    for (const path of ['/v1/projects/phc_unknown/settings', '/sourceConfig?writeKey=phc_unknown']) {
+      expect((await capture.test.inject({ method: 'GET', url: path })).statusCode).toBe(401);
+    }
   });
 });

@@ -24,6 +24,9 @@ export const segmentMessagePaths: Readonly<Record<string, MessageType>> = Object
 /** Settings that Segment's browser library loads before it sends. */
 export const segmentSettingsPath = '/v1/projects/:key/settings';
 
+/** Configuration that RudderStack's browser library loads before it sends. */
+export const sourceConfigPath = '/sourceConfig';
+
 /** Response to an accepted request: every message that is not rejected is durable. */
 export interface SegmentAnswer {
   readonly success: true;
