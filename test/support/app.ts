@@ -2,6 +2,7 @@ import { isoMicros, type Clock } from '../../src/base/clock.ts';
 import { loadSettings } from '../../src/server/config/load.ts';
 import type { Settings } from '../../src/server/config/settings.ts';
 import type { Role } from '../../src/wire/contract/roles.ts';
+import type { OidcSignIn } from '../../src/server/sign-in/oidc-sign-in.ts';
 import type { ApiRoute } from '../../src/server/http/api-route.ts';
 import { createAuth, type Auth } from '../../src/server/http/auth.ts';
 import { createRateLimiter, parseRateLimit, type RateWindow } from '../../src/server/http/rate-limit.ts';
@@ -64,11 +65,13 @@ export interface RouteContext {
 /** The real server over a real SQLite store in a temp directory: `await using app = await startTestApp((db) => routes({ db }))`. */
 export async function startTestApp(
   routes: (db: Metadata, context: RouteContext) => ApiRoute[],
-  more: { readonly settings?: Partial<Settings>; readonly wrongKeyWindows?: readonly RateWindow[] } & Partial<
-    Pick<ServerDeps, 'health' | 'registerCapture' | 'consoleDir'> & Pick<ServedApi, 'registerPages'>
-  > = {},
+  more: {
+    readonly settings?: Partial<Settings>;
+    readonly wrongKeyWindows?: readonly RateWindow[];
+    readonly oidc?: (db: Metadata, context: RouteContext) => OidcSignIn;
+  } & Partial<Pick<ServerDeps, 'health' | 'registerCapture' | 'consoleDir'> & Pick<ServedApi, 'registerPages'>> = {},
 ): Promise<TestApp> {
-  const { settings: changed = {}, wrongKeyWindows = [], registerPages, ...deps } = more;
+  const { settings: changed = {}, wrongKeyWindows = [], registerPages, oidc, ...deps } = more;
   await using cleanup = new AsyncDisposableStack();
   const store = cleanup.use(await tempMetadata());
   const { db } = store;
@@ -80,7 +83,12 @@ export async function startTestApp(
   const auth = createAuth({ db, clock, log, wrongKeys: createRateLimiter(wrongKeyWindows, clock) });
   const windows = parseRateLimit(settings.apiRateLimit);
   const rateLimiter = windows.length === 0 ? undefined : createRateLimiter(windows, clock);
-  const api = { routes: routes(db, { auth, clock }), rateLimiter, ...(registerPages && { registerPages }) };
+  const api = {
+    routes: routes(db, { auth, clock }),
+    rateLimiter,
+    oidc: oidc?.(db, { auth, clock }),
+    ...(registerPages && { registerPages }),
+  };
   // Whether a console has been built here must make no difference to a test that is not about it.
   const consoleDir = 'no console';
   const app = buildServer({ db, clock, log, metrics, settings, auth, api, health: {}, consoleDir, ...deps });

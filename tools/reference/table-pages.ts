@@ -1,6 +1,6 @@
 import { fileName, flagName } from '../../src/server/config/load.ts';
 import { settingDefinitions, type SettingDefinition, type SettingName } from '../../src/server/config/settings.ts';
-import { apiErrors, type ApiErrorCode } from '../../src/wire/contract/errors.ts';
+import { apiErrors, signInErrors, type ApiErrorCode } from '../../src/wire/contract/errors.ts';
 import { scopeObjects } from '../../src/wire/contract/scopes.ts';
 import { ingestionWarnings } from '../../src/wire/contract/warnings.ts';
 import { metricDefinitions } from '../../src/server/telemetry/metrics.ts';
@@ -58,7 +58,21 @@ export function errorsPage(): string {
     const cure = symptom === undefined ? '' : ` [Cause and cure](../troubleshooting.md#${symptom})`;
     return [code(name), String(status), code(type), meaning + cure];
   });
-  return page('Errors', about, table(['Code', 'Status', 'Type', 'Meaning'], rows));
+  const api = table(['Code', 'Status', 'Type', 'Meaning'], rows);
+  return page('Errors', about, api, signInSection());
+}
+
+function signInSection(): string {
+  const rows = Object.entries(signInErrors).map(([name, { status, title, meaning }]) => [
+    code(name),
+    String(status),
+    title,
+    meaning,
+  ]);
+  const about =
+    'Pages that a [sign-in with the OpenID Connect provider](../guides/sign-in.md) ends with when it is refused. Each shows its code ' +
+    'and the request id.';
+  return `## Sign-in\n\n${about}\n\n${table(['Code', 'Status', 'Page', 'Meaning'], rows)}`;
 }
 
 export function warningsPage(): string {

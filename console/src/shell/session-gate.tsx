@@ -3,13 +3,14 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
 import { isSignedOut } from '../api/api-error.ts';
 import { meQuery } from '../api/users.ts';
-import { Button } from '../components/button.tsx';
+import { Button, buttonStyle } from '../components/button.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { ErrorState } from '../components/error-state.tsx';
 import { TextInput } from '../components/text-input.tsx';
+import { UserText } from '../components/user-text.tsx';
 import type { SessionState } from './session-state.ts';
-import { signIn } from './sign-in.ts';
+import { providerUrl, signIn, signInMethodsQuery } from './sign-in.ts';
 
 interface SessionGateProps {
   readonly session: SessionState;
@@ -60,7 +61,7 @@ function SignInPage({ onSignedIn }: { readonly onSignedIn: () => void }) {
         <h1 className="text-xl font-semibold tracking-tight">Sign in to Millrace</h1>
       </div>
       <div className="rounded-xl border border-line bg-surface p-5">
-        <SignInForm onSignedIn={onSignedIn} />
+        <SignInForm onSignedIn={onSignedIn} keepsPage={false} />
       </div>
     </main>
   );
@@ -77,7 +78,7 @@ function SignInOverlay({ onSignedIn }: { readonly onSignedIn: () => void }) {
           <Base.Description className="mb-4 text-soft">
             Sign in to continue. Everything you typed on this page is kept.
           </Base.Description>
-          <SignInForm onSignedIn={onSignedIn} />
+          <SignInForm onSignedIn={onSignedIn} keepsPage />
         </Base.Popup>
       </Base.Portal>
     </Base.Root>
@@ -86,10 +87,12 @@ function SignInOverlay({ onSignedIn }: { readonly onSignedIn: () => void }) {
 
 interface SignInFormProps {
   readonly onSignedIn: () => void;
+  /** Whether the page below has input: the provider then opens in another tab. */
+  readonly keepsPage: boolean;
 }
 
-/** Offers both ways to sign in: a one-time link from the command line, or a personal API key. */
-function SignInForm({ onSignedIn }: SignInFormProps) {
+/** Offers every way to sign in: the provider if one is set up, a one-time link from the command line, or a personal API key. */
+function SignInForm({ onSignedIn, keepsPage }: SignInFormProps) {
   const [key, setKey] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
@@ -108,6 +111,7 @@ function SignInForm({ onSignedIn }: SignInFormProps) {
   };
   return (
     <div className="flex flex-col gap-4">
+      <ProviderLink keepsPage={keepsPage} />
       <div className="flex flex-col gap-2">
         <p>Create a one-time link on the machine that runs the service and open it in this browser:</p>
         <CodeBlock code="npx millrace login" />
@@ -128,6 +132,27 @@ function SignInForm({ onSignedIn }: SignInFormProps) {
           Sign in
         </Button>
       </form>
+    </div>
+  );
+}
+
+/** Shown when a provider is set up. */
+function ProviderLink({ keepsPage }: { readonly keepsPage: boolean }) {
+  const { data } = useQuery(signInMethodsQuery);
+  const provider = data?.oidc ?? undefined;
+  if (provider === undefined) return null;
+  return (
+    <div className="flex flex-col gap-2 border-b border-line pb-4">
+      <a
+        href={providerUrl(provider.path, location.pathname + location.search)}
+        {...(keepsPage && { target: '_blank', rel: 'noopener' })}
+        className={buttonStyle('primary')}
+      >
+        <span>
+          Sign in with <UserText text={provider.name} charsMax={60} short className="" />
+        </span>
+      </a>
+      {keepsPage && <p className="text-xs text-soft">Opens another tab. Come back here when you have signed in.</p>}
     </div>
   );
 }

@@ -128,10 +128,11 @@ function UserMenu({ me }: { readonly me: Me }) {
   const toast = useToast();
   const leave = useMutation({
     mutationFn: async (everywhere: boolean) => {
-      if (everywhere) await request('/api/users/@me/sessions', { method: 'DELETE' });
-      else await signOut();
+      if (!everywhere) return signOut();
+      await request('/api/users/@me/sessions', { method: 'DELETE' });
+      return undefined;
     },
-    onSuccess: () => location.assign('/console/'),
+    onSuccess: (atProvider) => location.assign(atProvider ?? '/console/'),
     onError: (error) => toast.error(error),
   });
   const name = me.first_name === '' ? me.email : me.first_name;

@@ -23,7 +23,7 @@ const ownHeaders = new Set([
   'upgrade',
 ]);
 const headersMax = 200;
-const redirectsMax = 5;
+const defaultRedirectsMax = 5;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 const headerCharsMax = 64 * 1024;
 
@@ -89,6 +89,7 @@ export async function followRedirects<Answer extends object>(
   first: Hop,
   mayLeave: (header: string) => boolean,
   ask: (hop: Hop) => Promise<Answer | Redirect>,
+  redirectsMax = defaultRedirectsMax,
 ): Promise<Answer> {
   let hop = first;
   for (let redirects = 0; redirects <= redirectsMax; redirects++) {

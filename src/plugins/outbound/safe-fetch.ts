@@ -20,6 +20,8 @@ export interface OutboundOptions {
   readonly resolver?: Resolver;
   /** Additional certificates to trust (PEM). */
   readonly ca?: string | undefined;
+  /** Default: 5. */
+  readonly redirectsMax?: number;
 }
 
 /** `close` ends idle connections; call it when done. */
@@ -51,9 +53,8 @@ export function createOutboundFetch(options: OutboundOptions): ClosableFetch {
   const fetch: OutboundFetch = async (request) => {
     const timeoutMs = Math.max(1, Math.min(request.timeoutMs ?? options.timeoutMs, options.timeoutMs));
     const signal = AbortSignal.timeout(timeoutMs);
-    return await followRedirects(firstHop(request, options.bytesMax), isNoCredential, (hop) =>
-      inTime(hop, timeoutMs, signal, () => send(agent, hop, signal, options.bytesMax)),
-    );
+    const ask = (hop: Hop) => inTime(hop, timeoutMs, signal, () => send(agent, hop, signal, options.bytesMax));
+    return await followRedirects(firstHop(request, options.bytesMax), isNoCredential, ask, options.redirectsMax);
   };
   return Object.assign(fetch, { close: () => agent.destroy() });
 }

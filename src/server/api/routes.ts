@@ -35,6 +35,7 @@ import { pluginConfigViewRoutes } from './plugin-config-view.ts';
 import { pluginConfigRoutes } from './plugin-configs.ts';
 import { pluginRoutes } from './plugins.ts';
 import { projectRoutes } from './projects.ts';
+import { signInRoutes } from './sign-in.ts';
 import { statusRoutes, type StatusSource } from './status.ts';
 import { sampleEventRoutes } from './sample-events.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';
@@ -130,6 +131,8 @@ export interface ApiDeps {
   readonly eventBytesMax: number;
   readonly forgetKey: (keyId: string) => void;
   readonly agreementMode: AgreementMode;
+  /** Name of the provider that users sign in with; `undefined` if none is set up. */
+  readonly oidcName?: string | undefined;
   readonly forgetUser: (userId: number) => void;
   readonly forgetProject: (projectId: number) => void;
 }
@@ -154,6 +157,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...organizationRoutes(deps),
     ...userRoutes(deps),
     ...userSessionRoutes(deps),
+    ...signInRoutes({ oidcName: deps.oidcName }),
     ...personalApiKeyRoutes(deps),
     ...userKeyRoutes(deps),
     ...scopeCatalogueRoutes(),

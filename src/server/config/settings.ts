@@ -2,6 +2,7 @@ import { clickhouseClusterSettings } from './clickhouse-cluster-settings.ts';
 import { importSettings } from './import-settings.ts';
 import { noticeSettings } from './notice-settings.ts';
 import { processingSettings } from './processing-settings.ts';
+import { signInSettings } from './sign-in-settings.ts';
 
 /**
  * Every setting, declared once. Types, validation, `--help`, `millrace config show` and docs/reference/settings.md are
@@ -88,6 +89,7 @@ export const settingDefinitions = {
     secret: true,
     help: 'Project key (phc_…) of the first project. Empty for a random one.',
   },
+  ...signInSettings,
   historicalAgreement: {
     env: 'MILLRACE_HISTORICAL_AGREEMENT',
     type: 'choice',

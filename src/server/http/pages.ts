@@ -1,21 +1,25 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
-import { html, type Html } from '../../base/html.ts';
+import { html, nothing, type Html } from '../../base/html.ts';
 import { keyHash } from '../../base/ids.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { getPersonalApiKey } from '../../stores/metadata/personal-api-keys.ts';
 import { listProjects } from '../../stores/metadata/projects.ts';
-import { createSession, deleteExpiredSessions, deleteSession, useLoginLink } from '../../stores/metadata/sessions.ts';
+import { deleteSession, useLoginLink } from '../../stores/metadata/sessions.ts';
+import type { OidcSignIn } from '../sign-in/oidc-sign-in.ts';
+import type { Log } from '../telemetry/log.ts';
 import { actorOf } from './actor.ts';
 import type { Principal, ProjectRef } from './api-route.ts';
 import type { Auth } from './auth.ts';
 import type { ParsedBody } from './body.ts';
 import { cookieValue, sessionCookie } from './credentials.ts';
 import { issueKey } from './issue-key.ts';
+import { endProviderSession, serveOidcPages, signInButton } from './oidc-pages.ts';
+import { messagePage, pageHeaders, sendPage } from './page-layout.ts';
 import { requestOrigin } from './request-origin.ts';
 import { checkSameOrigin } from './same-origin.ts';
-import { createHash } from 'node:crypto';
+import { sessionCookieHeader, startSession, type SessionOwner } from './start-session.ts';
 
 /** The forms have one or two short fields, and anyone can send them. */
 const small = { bodyLimit: 16 * 1024 };
@@ -30,14 +34,17 @@ interface PageDeps {
   readonly siteUrl: string;
   /** Without it, the start page is shown. */
   readonly hasConsole: boolean;
+  readonly log: Log;
+  /** `undefined` if no provider is set up. */
+  readonly oidc: OidcSignIn | undefined;
 }
 
 /** Serves the pages that a user needs before the console: sign in by one-time link, see the projects, create a key. */
 export function servePages(app: FastifyInstance, deps: PageDeps): void {
-  const { db, clock, auth, siteUrl, hasConsole } = deps;
+  const { db, auth, siteUrl, hasConsole, oidc } = deps;
   app.get('/', async (request, reply) => {
     const principal = await sessionOf(auth, request);
-    if (principal === undefined) return sendPage(reply, 200, 'Millrace', welcomePage());
+    if (principal === undefined) return sendPage(reply, 200, 'Millrace', welcomePage(oidc));
     if (hasConsole) return reply.headers(pageHeaders).redirect('/console/', 303);
     const { projects } = await listProjects(db, { organizationId: principal.organizationId, limit: 100 });
     return sendPage(reply, 200, 'Millrace', startPage(projects, requestOrigin(request, siteUrl)));
@@ -56,34 +63,25 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
     if (owner === undefined) {
       return sendPage(reply, 403, 'Sign in', key === '' ? loginFailed() : messagePage('Not signed in', keyRefused));
     }
-    const now = clock.now();
-    const browser = browserName(request.headers['user-agent']);
-    const { value, expiresAt } = await createSession(db, { ...owner, now, browser, address: request.ip });
-    await deleteExpiredSessions(db, now);
-    const seconds = Math.floor((Date.parse(expiresAt) - now) / 1000);
-    return redirectHome(reply, sessionCookieHeader(request, siteUrl, value, seconds));
+    return redirectHome(reply, await startSession(deps, request, owner));
   });
   app.post('/logout', small, async (request, reply) => {
     checkSameOrigin(request, siteUrl);
     const cookie = cookieValue(request.headers.cookie, sessionCookie);
-    if (cookie !== undefined) {
-      await deleteSession(db, cookie);
-      auth.forgetSession(cookie);
-    }
-    return redirectHome(reply, sessionCookieHeader(request, siteUrl, '', 0));
+    const ended = cookie === undefined ? undefined : await deleteSession(db, cookie);
+    if (cookie !== undefined) auth.forgetSession(cookie);
+    const removing = sessionCookieHeader(request, siteUrl, '', 0);
+    if (ended !== undefined && oidc !== undefined)
+      return endProviderSession(deps, oidc, ended, { request, reply, removing });
+    return redirectHome(reply, removing);
   });
+  serveOidcPages(app, deps);
   app.post('/keys', small, async (request, reply) => {
     const principal = await sessionOf(auth, request);
-    if (principal === undefined) return sendPage(reply, 401, 'Millrace', welcomePage());
+    if (principal === undefined) return sendPage(reply, 401, 'Millrace', welcomePage(oidc));
     checkSameOrigin(request, siteUrl);
     return createKeyFromForm(deps, principal, request, reply);
   });
-}
-
-interface SessionOwner {
-  readonly userId: number;
-  readonly lifetimeMs?: number;
-  readonly keyHash?: string;
 }
 
 async function linkOwner({ db, clock }: PageDeps, token: string): Promise<SessionOwner | undefined> {
@@ -135,17 +133,8 @@ async function sessionOf(auth: Auth, request: FastifyRequest): Promise<Principal
   }
 }
 
-function sessionCookieHeader(request: FastifyRequest, siteUrl: string, value: string, maxAgeSeconds: number): string {
-  const secure = requestOrigin(request, siteUrl).startsWith('https:') ? '; Secure' : '';
-  return `${sessionCookie}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure}`;
-}
-
 function redirectHome(reply: FastifyReply, cookie: string): FastifyReply {
   return reply.header('set-cookie', cookie).headers(pageHeaders).redirect('/', 303);
-}
-
-function sendPage(reply: FastifyReply, status: number, title: string, content: Html): FastifyReply {
-  return reply.code(status).headers(pageHeaders).send(page(title, content));
 }
 
 function bodyField(request: FastifyRequest, name: string): string {
@@ -158,113 +147,13 @@ function fieldOf(container: unknown, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The first match counts: many browsers also name others, for compatibility. */
-const browsers: readonly (readonly [name: string, form: RegExp])[] = [
-  ['Edge', /\bEdgA?\//],
-  ['Opera', /\bOPR\//],
-  ['Samsung Internet', /\bSamsungBrowser\//],
-  ['Firefox', /\b(Firefox|FxiOS)\//],
-  ['Chrome', /\b(Chrome|CriOS|HeadlessChrome)\//],
-  ['Safari', /\bVersion\/\S+ .*Safari\//],
-];
-const systems: readonly (readonly [name: string, form: RegExp])[] = [
-  ['iOS', /\b(iPhone|iPad|iPod)\b/],
-  ['Android', /\bAndroid\b/],
-  ['Windows', /\bWindows\b/],
-  ['macOS', /\bMac OS X\b/],
-  ['ChromeOS', /\bCrOS\b/],
-  ['Linux', /\bLinux\b/],
-];
-
-/** Returns `Firefox on Linux`, for the list of sessions; empty if the header is missing. */
-export function browserName(userAgent: string | undefined): string {
-  if (userAgent === undefined || userAgent === '') return '';
-  const browser = firstMatch(browsers, userAgent) ?? 'Unknown browser';
-  const system = firstMatch(systems, userAgent);
-  return system === undefined ? browser : `${browser} on ${system}`;
-}
-
-function firstMatch(table: readonly (readonly [name: string, form: RegExp])[], text: string): string | undefined {
-  return table.find(([, form]) => form.test(text))?.[0];
-}
-
-/** Styles of the start pages, small enough to be part of each page. */
-const pageStyle = `
-:root {
-  color-scheme: light dark;
-  --ink: #16202b; --soft: #5a6774; --line: #dfe4ea; --page: #f6f7f9; --card: #fff; --accent: #0b6e75;
-}
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8edf2; --soft: #9aa7b4; --line: #2c3742; --page: #11171d; --card: #19212a; --accent: #4fc3c9; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
-main { max-width: 46rem; margin: 0 auto; padding: 3rem 1.25rem; }
-h1 { font-size: 1.6rem; margin: 0 0 .25rem; letter-spacing: -.01em; }
-h2 { font-size: 1.1rem; margin: 0 0 .5rem; }
-p { margin: .5rem 0; }
-.soft { color: var(--soft); }
-section {
-  background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 1.25rem; margin: 1.25rem 0;
-}
-code, pre { font: 13.5px/1.5 ui-monospace, Menlo, Consolas, monospace; }
-pre {
-  background: var(--page); border: 1px solid var(--line); border-radius: 8px; padding: .8rem; margin: .6rem 0;
-  white-space: pre-wrap; overflow-wrap: anywhere;
-}
-code.key { user-select: all; overflow-wrap: anywhere; }
-label { display: block; font-weight: 600; margin: .7rem 0 .2rem; }
-input, select {
-  font: inherit; color: inherit; width: 100%; padding: .5rem .6rem;
-  border: 1px solid var(--line); border-radius: 8px; background: var(--page);
-}
-button {
-  font: inherit; font-weight: 600; margin-top: .9rem; padding: .5rem 1.1rem;
-  border: 0; border-radius: 8px; background: var(--accent); color: var(--card); cursor: pointer;
-}
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-a { color: var(--accent); }
-.notice { border-color: var(--accent); }
-`;
-
-const styleHash = createHash('sha256').update(pageStyle).digest('base64');
-
-/** Returns a complete page that needs no other files. */
-function page(title: string, content: Html): string {
-  const head = html`<meta charset="utf-8" /><meta name="viewport" content="width=device-width,initial-scale=1" />
-    <link rel="icon" href="data:," /><title>${title}</title>`;
-  return (
-    `<!doctype html><html lang="en"><head>${head.safe}<style>${pageStyle}</style></head>` +
-    `<body><main>${content.safe}</main></body></html>`
-  );
-}
-
-const policy = [
-  "default-src 'none'",
-  'img-src data:',
-  `style-src 'sha256-${styleHash}'`,
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-/** Headers of every page: nothing from other servers, no scripts, no framing, no caching. */
-const pageHeaders = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': policy,
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  // Not no-referrer: browsers would then send `Origin: null` with our own forms.
-  'referrer-policy': 'same-origin',
-} as const;
-
 /** Returns the start page without a session. */
-function welcomePage(): Html {
+function welcomePage(oidc: OidcSignIn | undefined): Html {
   return html`<h1>Millrace</h1>
     <p class="soft">This event pipeline is running.</p>
+    ${oidc === undefined ? nothing : html`<section class="notice">${signInButton(oidc.name)}</section>`}
     <section>
-      <h2>Sign in</h2>
+      <h2>${oidc === undefined ? 'Sign in' : 'Other ways to sign in'}</h2>
       <p>
         Open a one-time link in this browser: the first start printed one, an admin can make one for you, and on the
         machine that holds the data directory this prints a new one:
@@ -366,10 +255,4 @@ function loginFailed(): Html {
       ${keyForm()}
     </section>
     <p><a href="/">Start page</a></p>`;
-}
-
-function messagePage(title: string, text: string): Html {
-  return html`<h1>${title}</h1>
-    <section><p>${text}</p></section>
-    <p><a href="/">Back</a></p>`;
 }

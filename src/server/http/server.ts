@@ -7,6 +7,7 @@ import { newId } from '../../base/ids.ts';
 import type { Settings } from '../config/settings.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
+import type { OidcSignIn } from '../sign-in/oidc-sign-in.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import type { ApiRoute } from './api-route.ts';
@@ -32,6 +33,8 @@ export interface ServedApi {
   readonly routes: readonly ApiRoute[];
   /** Limits requests per personal key; `undefined` means no limit. */
   readonly rateLimiter?: RateLimiter | undefined;
+  /** Signs users in with a provider; `undefined` if none is set up. */
+  readonly oidc?: OidcSignIn | undefined;
   /** Adds plain pages (such as the API docs) beside the API. */
   readonly registerPages?: (app: FastifyInstance) => void;
 }
@@ -93,7 +96,8 @@ function leaveBodiesUnread(app: FastifyInstance): void {
 }
 
 /** Serves the routes, the console and the pages, which only answer requests for known hosts. */
-function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter, registerPages }: ServedApi): void {
+function serveApi(app: FastifyInstance, deps: ServerDeps, api: ServedApi): void {
+  const { routes, rateLimiter, oidc, registerPages } = api;
   const { db, clock, log, metrics, settings, auth } = deps;
   const siteUrl = siteUrlOf(settings);
   const checkHost = createHostCheck(settings);
@@ -109,7 +113,7 @@ function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter,
     const { trustProxy: trustsProxy } = settings;
     answerDirectly(scope, { log, metrics, trustsProxy, find: findReads(answered, { checkHost, trustsProxy }) });
     const { isBuilt } = serveConsole(scope, deps.consoleDir ?? consoleDir);
-    servePages(scope, { db, clock, auth, siteUrl, hasConsole: isBuilt });
+    servePages(scope, { db, clock, auth, log, siteUrl, hasConsole: isBuilt, oidc });
   });
   if (registerPages === undefined) return;
   void app.register(async (scope) => {

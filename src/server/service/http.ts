@@ -4,6 +4,7 @@ import { apiRoutes, type ApiDeps } from '../api/routes.ts';
 import { createProjectKeys, type ProjectKeys } from '../../wire/capture/project-key.ts';
 import { registerCapture } from '../../wire/capture/routes.ts';
 import { createAuth, defaultWrongKeyWindows, type Auth } from '../http/auth.ts';
+import type { OidcSignIn } from '../sign-in/oidc-sign-in.ts';
 import { createRateLimiter, parseRateLimit, type RateLimiter, type SharedRateLimiter } from '../http/rate-limit.ts';
 import { buildServer, type ServerDeps } from '../http/server.ts';
 import { getProjectByToken } from '../../stores/metadata/projects.ts';
@@ -12,6 +13,7 @@ import { importDirs } from './import-dirs.ts';
 import { createMessageReader } from './segment-messages.ts';
 import type { Inject } from './plugin-api.ts';
 import type { PluginRuntime } from './plugin-runtime.ts';
+import { openOidcSignIn } from './oidc.ts';
 import { isCluster } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import type { PreviewAnswer } from '../api/preview-answer.ts';
@@ -28,21 +30,25 @@ export interface Access {
   readonly projects: ProjectKeys;
   /** Per personal key. `undefined` for no limit. */
   readonly rateLimiter: RateLimiter | undefined;
+  /** `undefined` if no provider is set up. */
+  readonly oidc: OidcSignIn | undefined;
 }
 
 export type Served = Pick<ServerDeps, 'api' | 'registerCapture'>;
 
 /**
  * `parts` receives what must be stopped.
- * @throws ConfigError when the rate limit setting cannot be read
+ * @throws ConfigError when the settings of the rate limit or of the sign-in cannot be read
  */
 export function createAccess({ db, clock, log, settings }: ServiceDeps, parts: AsyncDisposableStack): Access {
   const windows = parseRateLimit(settings.apiRateLimit);
   const requests = createRateLimiter(windows, clock);
   const wrongKeys = createRateLimiter(defaultWrongKeyWindows, clock);
   if (isCluster(settings)) shareLimits({ db, log }, { requests, wrong_keys: wrongKeys }, parts);
+  const auth = createAuth({ db, clock, log, wrongKeys });
   return {
-    auth: createAuth({ db, clock, log, wrongKeys }),
+    auth,
+    oidc: openOidcSignIn(settings, { db, clock, forgetUser: auth.forgetUser }, parts),
     projects: createProjectKeys({ clock, findProject: async (token) => (await getProjectByToken(db, token))?.id }),
     rateLimiter: windows.length === 0 ? undefined : requests,
   };
@@ -54,7 +60,7 @@ export function captureRole(deps: ServiceDeps, { projects }: Access): Pick<Serve
 
 export function apiRole(
   deps: ServiceDeps & Pick<ApiDeps, 'status'>,
-  { auth, projects, rateLimiter }: Access,
+  { auth, projects, rateLimiter, oidc }: Access,
   plugins: PluginRuntime,
 ): Pick<Served, 'api'> {
   const { settings, clock, staging } = deps;
@@ -79,6 +85,7 @@ export function apiRole(
     },
     eventBytesMax: settings.captureEventBytesMax,
     agreementMode: settings.historicalAgreement,
+    oidcName: oidc?.name,
     forgetKey: auth.forgetKey,
     forgetUser: auth.forgetUser,
     forgetProject: (projectId) => {
@@ -86,7 +93,7 @@ export function apiRole(
       projects.forget(projectId);
     },
   });
-  return { api: { routes, rateLimiter, registerPages: serveDocs } };
+  return { api: { routes, rateLimiter, oidc, registerPages: serveDocs } };
 }
 
 /** The API for plugins of this process, without a listener; built on first use. */

@@ -16,6 +16,7 @@ import { historicalTotal } from '../../stores/events/reads.ts';
 import { LiveHub } from '../../pipeline/live/hub.ts';
 import type { HealthChecks } from '../http/health.ts';
 import { siteUrlOf } from '../http/request-origin.ts';
+import { readOidcSettings } from '../sign-in/oidc-settings.ts';
 import { buildServer } from '../http/server.ts';
 import { startStartingServer, type StartingServer } from '../http/starting-server.ts';
 import { firstLoginToken } from '../../stores/metadata/bootstrap.ts';
@@ -67,6 +68,7 @@ export function createService(settings: Settings, telemetry: Pick<ServiceDeps, '
   const { dataDir } = settings;
   const problem = rolesProblem(settings) ?? storesProblem(settings) ?? moveProblem(dataDir) ?? restoreProblem(dataDir);
   if (problem !== undefined) throw new ConfigError([problem]);
+  readOidcSettings(settings);
   return createParts(settings, telemetry);
 }
 

@@ -17,7 +17,7 @@ const oldestVersion = 23;
 const lastCommitWithEarlier = '2612ee5';
 
 /** Migrations after `oldestVersion`, in order, without gaps. */
-const migrations: readonly Migration[] = [];
+const migrations: readonly Migration[] = [{ name: 'oidc', up: addOidc }];
 
 /** The schema version that this program needs. */
 export const schemaVersion = oldestVersion + migrations.length;
@@ -99,5 +99,25 @@ async function insertFirstRows(tx: Queries): Promise<void> {
       { ...start, lane: 'live' },
       { ...start, lane: 'historical' },
     ])
+    .execute();
+}
+
+async function addOidc({ schema }: Queries, dialect: Dialect): Promise<void> {
+  const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
+  for (const column of ['oidc_issuer', 'oidc_subject']) {
+    await schema.alterTable('users').addColumn(column, text).execute();
+  }
+  const account = schema.createIndex('users_by_oidc_account').on('users').columns(['oidc_issuer', 'oidc_subject']);
+  await account.unique().execute();
+  for (const column of ['oidc_issuer', 'oidc_id_token']) {
+    await schema.alterTable('sessions').addColumn(column, text).execute();
+  }
+  await schema
+    .createTable('oidc_attempts')
+    .addColumn('state_hash', text, (column) => column.primaryKey().notNull())
+    .addColumn('browser_hash', text, (column) => column.notNull())
+    .addColumn('return_to', text, (column) => column.notNull())
+    .addColumn('created_at', text, (column) => column.notNull())
+    .addColumn('expires_at', text, (column) => column.notNull())
     .execute();
 }

@@ -68,12 +68,20 @@ interface NewSession extends Lifetime {
   readonly browser?: string;
   /** Network address of the sign-in. By default unknown. */
   readonly address?: string;
+  /** The OpenID Connect provider that opens the session. By default a link or a key does. */
+  readonly oidc?: OidcSession | undefined;
+}
+
+export interface OidcSession {
+  readonly issuer: string;
+  /** Undefined if it is too large to be kept. */
+  readonly idToken: string | undefined;
 }
 
 /** Creates a console session of 14 days by default; `value` belongs in the cookie and is not stored. */
 export async function createSession(
   db: Queries,
-  { userId, now, lifetimeMs = sessionMs, keyHash: openedWith, browser = '', address = '' }: NewSession,
+  { userId, now, lifetimeMs = sessionMs, keyHash: openedWith, browser = '', address = '', oidc }: NewSession,
 ): Promise<{ value: string; expiresAt: string }> {
   const value = newSecret();
   const expiresAt = isoMicros(now + lifetimeMs);
@@ -88,6 +96,8 @@ export async function createSession(
       address,
       created_at: isoMicros(now),
       expires_at: expiresAt,
+      oidc_issuer: oidc?.issuer ?? null,
+      oidc_id_token: oidc?.idToken ?? null,
     })
     .execute();
   return { value, expiresAt };
@@ -120,7 +130,7 @@ export interface ListedSession {
   readonly lastUsedAt: string | null;
   readonly browser: string;
   readonly address: string;
-  readonly openedBy: 'link' | 'key';
+  readonly openedBy: 'link' | 'key' | 'oidc';
 }
 
 /** Lists the valid sessions of a user, newest first. */
@@ -138,7 +148,7 @@ export async function listSessions(db: Queries, userId: number, now: number): Pr
     lastUsedAt: row.last_used_at,
     browser: row.browser,
     address: row.address,
-    openedBy: row.key_hash === null ? 'link' : 'key',
+    openedBy: row.key_hash !== null ? 'key' : row.oidc_issuer !== null ? 'oidc' : 'link',
   }));
 }
 
@@ -194,9 +204,15 @@ function validSessions(db: Queries, now: number) {
     );
 }
 
-/** Signs out; unknown values are ignored. */
-export async function deleteSession(db: Queries, value: string): Promise<void> {
-  await db.deleteFrom('sessions').where('id_hash', '=', keyHash(value)).execute();
+/** Signs out; unknown values are ignored. Returns the provider that opened the session, if one did. */
+export async function deleteSession(db: Queries, value: string): Promise<OidcSession | undefined> {
+  const row = await db
+    .deleteFrom('sessions')
+    .where('id_hash', '=', keyHash(value))
+    .returning(['oidc_issuer', 'oidc_id_token'])
+    .executeTakeFirst();
+  if (row === undefined || row.oidc_issuer === null) return undefined;
+  return { issuer: row.oidc_issuer, idToken: row.oidc_id_token ?? undefined };
 }
 
 /** Removes expired sessions and login links; call it periodically. */

@@ -43,6 +43,117 @@ export const apiErrors = {
   },
 } as const;
 
+/**
+ * Every refusal of a sign-in with the OpenID Connect provider, shown as a page with its code. `retry` is what the page offers: the same
+ * account again, another account, or only the other ways to sign in.
+ */
+export const signInErrors = {
+  oidc_not_configured: {
+    status: 404,
+    title: 'Signing in with a provider is not set up',
+    meaning: 'MILLRACE_OIDC_ISSUER is not set.',
+    retry: 'none',
+  },
+  oidc_unreachable: {
+    status: 503,
+    title: 'The sign-in provider does not answer',
+    meaning: 'The provider could not be reached, took too long or answered with something else than expected.',
+    retry: 'same',
+  },
+  oidc_misconfigured: {
+    status: 502,
+    title: 'The sign-in provider refused this service',
+    meaning: 'Issuer, client id, client secret or redirect URI do not match what the provider has.',
+    retry: 'none',
+  },
+  oidc_refused: {
+    status: 403,
+    title: 'The sign-in provider did not sign you in',
+    meaning: 'The provider returned an error, for example because the user cancelled or must not use the application.',
+    retry: 'same',
+  },
+  oidc_state_invalid: {
+    status: 400,
+    title: 'This sign-in cannot be continued',
+    meaning: 'The sign-in was used already, is older than ten minutes, or was started in another browser.',
+    retry: 'same',
+  },
+  oidc_code_refused: {
+    status: 403,
+    title: 'The sign-in provider refused the code',
+    meaning: 'The code of the sign-in was used before or has expired.',
+    retry: 'same',
+  },
+  oidc_nonce_mismatch: {
+    status: 403,
+    title: 'The ID token belongs to another sign-in',
+    meaning: 'The nonce of the ID token is not that of the sign-in.',
+    retry: 'same',
+  },
+  oidc_token_expired: {
+    status: 403,
+    title: 'The ID token has expired',
+    meaning: 'The ID token is not valid at this time. Often the clock of one of the servers is wrong.',
+    retry: 'same',
+  },
+  oidc_token_invalid: {
+    status: 403,
+    title: 'The ID token is not valid',
+    meaning: 'Issuer, audience, signature or form of the ID token is not as expected.',
+    retry: 'same',
+  },
+  oidc_email_missing: {
+    status: 403,
+    title: 'Your account has no email address',
+    meaning: 'Neither the ID token nor the user info contains a usable email address.',
+    retry: 'other',
+  },
+  oidc_email_unverified: {
+    status: 403,
+    title: 'Your email address is not verified',
+    meaning: 'The claim of MILLRACE_OIDC_EMAIL_VERIFIED_CLAIM is not true.',
+    retry: 'other',
+  },
+  oidc_domain_not_allowed: {
+    status: 403,
+    title: 'Your email domain must not sign in here',
+    meaning: 'The domain of the address is not one of MILLRACE_OIDC_ALLOWED_DOMAINS.',
+    retry: 'other',
+  },
+  oidc_no_role: {
+    status: 403,
+    title: 'You have no access to Millrace',
+    meaning: 'No group of the user gives a role, and there is no default role. Sessions of the user are ended.',
+    retry: 'other',
+  },
+  oidc_last_admin: {
+    status: 403,
+    title: 'Your groups would leave no admin',
+    meaning: 'The groups of the only active admin give a lower role.',
+    retry: 'other',
+  },
+  oidc_user_deactivated: {
+    status: 403,
+    title: 'Your user is deactivated',
+    meaning: 'An admin has deactivated the user.',
+    retry: 'other',
+  },
+  oidc_account_conflict: {
+    status: 403,
+    title: 'Your email address belongs to another user',
+    meaning: 'A user with this address signs in with another account of the provider.',
+    retry: 'other',
+  },
+  oidc_throttled: {
+    status: 429,
+    title: 'Too many sign-ins',
+    meaning: 'More than 120 requests to sign in within a minute from one address.',
+    retry: 'none',
+  },
+} as const;
+
+export type SignInErrorCode = keyof typeof signInErrors;
+
 export type ApiErrorCode = keyof typeof apiErrors;
 export type ApiErrorType = (typeof apiErrors)[ApiErrorCode]['type'];
 

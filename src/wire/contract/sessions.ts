@@ -14,9 +14,10 @@ export const sessionSchema = Type.Object({
     description: 'Browser, e.g. `Firefox on Linux`, from its User-Agent header. Empty if not sent.',
   }),
   address: Type.String({ description: 'Network address of the sign-in. Empty if not known.' }),
-  opened_by: Type.Enum(['link', 'key'], {
+  opened_by: Type.Enum(['link', 'key', 'oidc'], {
     description:
-      'How it was opened: with a one-time link, or with a personal API key, in which case it ends with the key.',
+      'How it was opened: with a one-time link, with a personal API key, in which case it ends with the key, or with the OpenID Connect ' +
+      'provider.',
   }),
   is_current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
 });

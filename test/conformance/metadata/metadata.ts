@@ -7,6 +7,7 @@ import { migrate, schemaVersion, SchemaVersionError } from '../../../src/stores/
 import { testNamedLeases } from './named-leases.ts';
 import { organizationRow, sampleConfig, samplePlugin } from '../../support/metadata-rows.ts';
 import { testCredentials } from './credentials.ts';
+import { testOidcUsers } from './oidc-users.ts';
 import { testProjects } from './projects.ts';
 import { testSlotLeases, testSlots } from './slots.ts';
 import { testUsers } from './users.ts';
@@ -53,6 +54,7 @@ export function testMetadata(deps: ConformanceDeps): void {
     testProjects(use);
     testCredentials(use);
     testUsers(use);
+    testOidcUsers(use);
     testSlots(use);
     testSlotLeases(use);
   });

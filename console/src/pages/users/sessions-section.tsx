@@ -84,7 +84,7 @@ function EndDialog({ ending, onClose }: { readonly ending: Ending | undefined; r
     >
       <p>
         {endsCurrent(ending)
-          ? 'This signs you out here as well. To sign in again you need a key or a new one-time link.'
+          ? 'This signs you out here as well. To sign in again you need the provider, a key or a new one-time link.'
           : 'This requires a new sign-in there. This browser stays signed in.'}
       </p>
     </ConfirmDialog>
@@ -105,6 +105,8 @@ function titleOf(ending: Ending): string {
   return ending === 'others' ? 'End all other sessions?' : 'End this session?';
 }
 
+const methods: Readonly<Record<SessionRecord['opened_by'], string>> = { link: 'link', key: 'key', oidc: 'provider' };
+
 function columnsOf(end: (session: SessionRecord) => void): readonly Column<SessionRecord>[] {
   return [
     {
@@ -123,7 +125,7 @@ function columnsOf(end: (session: SessionRecord) => void): readonly Column<Sessi
       width: '11rem',
       cell: (row) => <UserText text={row.address === '' ? '–' : row.address} charsMax={60} short />,
     },
-    { id: 'opened', header: 'Method', width: '6rem', cell: (row) => (row.opened_by === 'link' ? 'link' : 'key') },
+    { id: 'opened', header: 'Method', width: '6rem', cell: (row) => methods[row.opened_by] },
     {
       id: 'used',
       header: 'Last used',

@@ -21,8 +21,16 @@ export const accountTables = {
       role: text<Role>().default('admin'),
       /** Since when the user is deactivated. Null if active. */
       deactivated_at: text().nullable(),
+      /** Issuer and subject of the account at the OpenID Connect provider. Null until the user has signed in with it. */
+      oidc_issuer: text().nullable(),
+      oidc_subject: text().nullable(),
     },
-    { indexes: { users_by_organization: ['organization_id'] } },
+    {
+      indexes: {
+        users_by_organization: ['organization_id'],
+        users_by_oidc_account: { columns: ['oidc_issuer', 'oidc_subject'], unique: true },
+      },
+    },
   ),
   /** Console sessions. */
   sessions: table(
@@ -41,6 +49,10 @@ export const accountTables = {
       /** Network address of the sign-in. */
       address: text().backfilled(''),
       last_used_at: text().nullable(),
+      /** Issuer of the OpenID Connect provider that opened the session. Null if a link or a key did. */
+      oidc_issuer: text().nullable(),
+      /** ID token of the sign-in, which the provider may request to sign out. It opens nothing. */
+      oidc_id_token: text().nullable(),
     },
     { indexes: { sessions_by_id: { columns: ['id'], unique: true }, sessions_by_user: ['user_id'] } },
   ),
@@ -52,6 +64,17 @@ export const accountTables = {
     created_at: text(),
     expires_at: text(),
     used_at: text().nullable(),
+  }),
+  /** Sign-ins that a browser has started at the OpenID Connect provider. */
+  oidc_attempts: table({
+    /** `keyHash` of the state. */
+    state_hash: text().key(),
+    /** `keyHash` of the cookie of the browser that started it. */
+    browser_hash: text(),
+    /** Path to open afterwards. */
+    return_to: text(),
+    created_at: text(),
+    expires_at: text(),
   }),
   projects: table(
     {
