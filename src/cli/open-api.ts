@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { SettingName, Settings } from '../server/config/settings.ts';
+import { isDataDirInUse, lastAddress } from '../server/service/data-dir.ts';
 import { ApiError } from '../wire/contract/errors.ts';
 import { createApiClient, detailOf, queryString, type Api } from './api-client.ts';
 import { addApiKeyOption } from './api-options.ts';
@@ -49,12 +50,20 @@ export async function withApi<T>(
   });
 }
 
-/** Where links lead: the site URL, the port that is named, or the address that the other commands use. */
+/** Where links lead: the site URL, the port that is named, the address that the other commands use, or that of the last service. */
 function originOf(settings: Settings, { port }: OpenApiOptions, { env }: CommandProcess): string {
   const { MILLRACE_URL: url = '', MILLRACE_PORT: envPort } = env;
   const isKnown = settings.siteUrl !== '' || port !== undefined || envPort !== undefined;
-  const siteUrl = isKnown ? settings.siteUrl : url;
+  const siteUrl = isKnown ? settings.siteUrl : url || (lastAddress(settings.dataDir) ?? '');
   return siteUrl === '' ? localUrl(settings) : siteUrl.replace(/\/+$/, '');
+}
+
+/** Notes that a link to the service of the data directory does not work yet, because none is running. */
+export function noteIfStopped(options: OpenApiOptions, { process, note }: Terminal): void {
+  if (options.url !== undefined) return;
+  const { dataDir, databaseUrl } = settingsFrom(options, process).settings;
+  if (databaseUrl !== '' || isDataDirInUse(dataDir)) return;
+  note(`no service is running on ${dataDir}: start it with "millrace serve" before you open the link`);
 }
 
 function noStore({ dataDir, databaseUrl }: Settings): CommandError {

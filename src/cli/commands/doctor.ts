@@ -2,12 +2,13 @@ import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { arch, platform, release } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { sql } from 'kysely';
 import { networkFault } from '../../base/network-fault.ts';
 import type { Settings } from '../../server/config/settings.ts';
-import { metadataFile, openMetadata, takeFileLock } from '../../server/service/stores.ts';
+import { isDataDirInUse } from '../../server/service/data-dir.ts';
+import { metadataFile, openMetadata } from '../../server/service/stores.ts';
 import { createLog } from '../../server/telemetry/log.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { checkSchemaVersion, schemaVersion } from '../../stores/metadata/migrate.ts';
@@ -67,15 +68,7 @@ function placeOf(
   if (dataDir === undefined || command.getOptionValueSource('url') === 'cli') {
     return { url: serviceUrl(given, process), isInUse: undefined };
   }
-  return { url: localUrl(settings), isInUse: isInUse(dataDir) };
-}
-
-/** `serve` locks its data directory. */
-function isInUse(dataDir: string): boolean {
-  const lockFile = join(dataDir, 'lock.sqlite');
-  if (!existsSync(lockFile)) return false;
-  using lock = takeFileLock(lockFile);
-  return lock === undefined;
+  return { url: localUrl(settings), isInUse: isDataDirInUse(dataDir) };
 }
 
 function names(findings: readonly Finding[]): string {

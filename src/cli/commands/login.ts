@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { SignInLink, UserRecord } from '../../wire/contract/users.ts';
 import { CommandError } from '../exit-codes.ts';
-import { addOpenApiOptions, addressSettings, withApi, type OpenApiOptions } from '../open-api.ts';
+import { addOpenApiOptions, addressSettings, noteIfStopped, withApi, type OpenApiOptions } from '../open-api.ts';
 import { showRecord, type OutputOptions } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
 import { findUser, nameOf, showLink } from './users.ts';
@@ -21,5 +21,6 @@ export function loginCommand(parent: Command, terminal: Terminal): void {
       const { id, email, role } = user;
       const record = { user_id: id, email, role, sign_in_url: link.sign_in_url };
       await showRecord(terminal, options, record, () => showLink(terminal, user, link));
+      noteIfStopped(options, terminal);
     });
 }

@@ -3,6 +3,7 @@ import type { Finished } from '../../../test/support/command.ts';
 import { openCommandStore, type CommandStore } from '../../../test/support/command-store.ts';
 import { isoMicros } from '../../base/clock.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
+import { claimDataDir, saveAddress } from '../../server/service/data-dir.ts';
 import { createSession, useLoginLink } from '../../stores/metadata/sessions.ts';
 import { listUsers } from '../../stores/metadata/users.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -52,6 +53,15 @@ describe('login, on the data directory while another process has it open', () =>
   ])('the link leads to where the service is: %s', async (_given, env, args, address) => {
     const { stdout } = await store.runWith(env, 'login', ...args);
     expect(new URL(stdout.trim()).origin).toBe(address);
+  });
+
+  it('the link leads to the service that uses the directory, and a note says when none is running', async () => {
+    saveAddress(store.dataDir, 'http://127.0.0.1:8100');
+    const stopped = await run('login');
+    expect(new URL(stopped.stdout.trim()).origin).toBe('http://127.0.0.1:8100');
+    expect(stopped.stderr).toContain('start it with "millrace serve" before you open the link');
+    using _service = claimDataDir(store.dataDir);
+    expect((await run('login')).stderr).not.toContain('millrace serve');
   });
 
   it('creates none for a deactivated user', async () => {

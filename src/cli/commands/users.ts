@@ -4,7 +4,7 @@ import type { SignInLink, UserRecord } from '../../wire/contract/users.ts';
 import type { Api } from '../api-client.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
-import { addOpenApiOptions, addressSettings, withApi, type OpenApiOptions } from '../open-api.ts';
+import { addOpenApiOptions, addressSettings, noteIfStopped, withApi, type OpenApiOptions } from '../open-api.ts';
 import { showList, showRecord, showTable, type OutputOptions } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -57,6 +57,7 @@ function addCommand(users: Command, terminal: Terminal): void {
       const body = { email, role, ...(name && { first_name: name }) };
       const invited = await withApi(options, terminal, (api) => api.send<UserRecord & SignInLink>('POST', path, body));
       await showRecord(terminal, options, invited, () => showLink(terminal, invited, invited));
+      noteIfStopped(options, terminal);
     });
 }
 

@@ -1,5 +1,5 @@
-/** The data directory: who may read it, which process uses it, and whether its disks are full. */
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
+/** The data directory: who may read it, which process uses it and at which address, and whether its disks are full. */
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HealthResult } from '../http/health.ts';
@@ -44,6 +44,27 @@ export function claimDataDir(dir: string): Disposable {
   const lock = takeFileLock(join(dir, 'lock.sqlite'));
   if (lock === undefined) throw new DataDirInUseError(dir);
   return lock;
+}
+
+/** Tells whether a service is using the directory. */
+export function isDataDirInUse(dir: string): boolean {
+  const lockFile = join(dir, 'lock.sqlite');
+  if (!existsSync(lockFile)) return false;
+  using lock = takeFileLock(lockFile);
+  return lock === undefined;
+}
+
+const addressFile = (dir: string): string => join(dir, 'service-url');
+
+/** Stores the address of the service that uses the directory, for commands that print links to it. */
+export function saveAddress(dir: string, url: string): void {
+  writeFileSync(addressFile(dir), url, { mode: 0o600 });
+}
+
+/** Returns the address of the service that uses the directory or used it last; `undefined` if none did. */
+export function lastAddress(dir: string): string | undefined {
+  const file = addressFile(dir);
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
 /** Maximum size of a group of writes of each store: with less, the disk would be full within seconds. */

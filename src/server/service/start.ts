@@ -39,7 +39,7 @@ import { createWatchedIngest } from './watched-ingest.ts';
 import { hostThread, type ThreadHost } from './thread-host.ts';
 import { liveAnswers, watchedBy } from './live-thread.ts';
 import { answersOf } from './main-thread.ts';
-import { claimDataDir, prepareDataDir } from './data-dir.ts';
+import { claimDataDir, prepareDataDir, saveAddress } from './data-dir.ts';
 import { createDatabaseClock } from '../../stores/metadata/database-clock.ts';
 import { createEmail } from '../../queue/notices/send/email.ts';
 import { createSlack } from '../../queue/notices/send/slack.ts';
@@ -163,7 +163,9 @@ async function startParts(
   const loginToken = has('api')
     ? await firstLoginToken(stores.db, { created: first.created, now: clock.now() })
     : undefined;
-  return describeStart(settings, server, first.project?.apiToken, loginToken);
+  const started = describeStart(settings, server, first.project?.apiToken, loginToken);
+  if (has('api')) saveAddress(settings.dataDir, started.url);
+  return started;
 }
 
 /** Answers probes during the start, unless the system chooses the port, which is unknown until the end. */
