@@ -136,7 +136,7 @@ export function withTimes(request: ImportRequest): ImportRequest {
   }
 }
 
-function findSource(slug: string): ImportSourcePlugin {
+export function findSource(slug: string): ImportSourcePlugin {
   const sources = builtInPlugins.filter(isImportSource);
   const found = sources.find((plugin) => plugin.slug === slug);
   if (found !== undefined) return found;

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ImportRunRecord, ImportRunReport } from '../../wire/contract/import-runs.ts';
 import type { ProjectRecord } from '../../wire/contract/projects.ts';
+import { findFormat } from '../../imports/formats/registry.ts';
+import { importName } from '../../wire/contract/import-name.ts';
 import { toRunRecord } from '../../imports/run/run-record.ts';
 import { cancelRun, pauseRun, RunTransitionError } from '../../imports/run/run-transitions.ts';
 import type { Run } from '../../imports/run/run.ts';
@@ -10,6 +12,7 @@ import { listAll, projectApi, type ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
 import { runIn } from './local-store.ts';
+import { findSource } from './open-source.ts';
 import type { ImportRequest } from './request.ts';
 import { serverRuns } from './server-runs.ts';
 import { commandOf, registrationOf, saveRegistration, type ImportDir } from './state-dir.ts';
@@ -28,6 +31,7 @@ interface ReportDeps {
 }
 
 const reportMs = 5_000;
+const nameCharsMax = 400;
 const scopes = 'plugin:write to be listed, import_undo:write to be undone';
 /** Attempts at the last report. */
 const endTries = 5;
@@ -95,14 +99,14 @@ async function isMillrace(api: ReturnType<typeof createApiClient>): Promise<bool
   }
 }
 
-function createReporter({ terminal, db, dir }: ReportDeps, service: Service) {
+function createReporter({ terminal, db, dir, request }: ReportDeps, service: Service) {
   const path = `${service.root}/import_runs/${dir.id}/`;
   const send = async (begin: boolean): Promise<ImportRunRecord> => {
     const run = await runIn(dir, db);
     return service.send<ImportRunRecord>(
       'PUT',
       path,
-      await reportOf(db, run, { begin, command: await commandOf(dir) }),
+      await reportOf(db, run, { begin, command: await commandOf(dir), name: nameOf(request, run) }),
     );
   };
   return {
@@ -172,10 +176,18 @@ async function sendEnd(send: Follow['send']): Promise<boolean> {
   }
 }
 
+/** Names the run as the console names an import. A directory or pattern has more files than the command names, once they are listed. */
+function nameOf({ source, paths, options }: ImportRequest, { progress }: Run): string {
+  const [first] = paths;
+  const count = Math.max(paths.length, progress.export?.partsTotal ?? 0);
+  const files = first === undefined ? undefined : { first, count };
+  return importName(findSource(source).name, files, findFormat(options.format)?.name).slice(0, nameCharsMax);
+}
+
 async function reportOf(
   db: Metadata,
   run: Run,
-  { begin, command }: { readonly begin: boolean; readonly command: string },
+  { begin, command, name }: { readonly begin: boolean; readonly command: string; readonly name: string },
 ): Promise<ImportRunReport> {
   const { state, source, stage, reason, options, stages, totals } = toRunRecord(run, Date.now());
   const days = await db
@@ -186,6 +198,7 @@ async function reportOf(
   return {
     begin,
     command,
+    name,
     days:
       days === undefined || days.first === null || days.last === null ? null : { first: days.first, last: days.last },
     run: {

@@ -109,13 +109,13 @@ function newRow({ id, projectId, report, now }: Reported) {
   } as const;
 }
 
-function columnsOf({ run, command }: ImportRunReport, now: number) {
+function columnsOf({ run, command, name }: ImportRunReport, now: number) {
   const isRunning = run.state === 'running';
   return {
     state: run.state,
     stage: run.stage,
     reason: run.reason,
-    options: JSON.stringify(optionsOf(run.options, command)),
+    options: JSON.stringify({ ...optionsOf(run.options, command), ...(name !== undefined && { name }) }),
     progress: JSON.stringify(Object.fromEntries(run.stages.map((stage) => [stage.stage, progressOf(stage)]))),
     totals: JSON.stringify(totalsOf(run.totals)),
     // Paused runs have no lease: only their command resumes them.

@@ -32,6 +32,7 @@ export function toRunRecord(run: Run, now: number): ImportRunRecord {
     check_problems: openCheckProblems(run),
     promoted_from: run.promotedFrom,
     command: run.options.command ?? null,
+    name: run.options.name ?? null,
     created_at: new Date(run.createdAt).toISOString(),
     started_at: isoTime(run.startedAt),
     finished_at: isoTime(run.finishedAt),

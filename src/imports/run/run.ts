@@ -142,6 +142,8 @@ export interface RunOptions {
   readonly previousRun?: string;
   /** For a run of the command line, as the service stores it: the command that resumes it. The command works on it, not a worker. */
   readonly command?: string;
+  /** For the same runs, their name in lists. */
+  readonly name?: string;
 }
 
 /** Progress of one stage. Parts are the source's parts in `export` and `check`, days in `load` and `verify`. */

@@ -125,7 +125,7 @@ export async function recordRun(
   const { state, stage, options } = run;
   const replace = isReplacing(activity) ? options.replace : undefined;
   const after = { config_id: owner.id, state, stage, ...(replace !== undefined && { replace }) };
-  const item = { scope: 'ImportRun', itemId: run.id, name: owner.shown } as const;
+  const item = { scope: 'ImportRun', itemId: run.id, name: options.name ?? owner.shown } as const;
   await recordChange(tx, actor, { ...item, projectId, activity, after, now });
 }
 

@@ -22,6 +22,7 @@ function report(change: Partial<ImportRunReport['run']> = {}, more: Partial<Impo
   };
   return {
     command,
+    name: 'Mixpanel, 2 files',
     days: { first: '2024-01-01', last: '2024-01-03' },
     ...more,
     run: {
@@ -69,7 +70,7 @@ describe('a run of the command line', () => {
     const { body } = await api.call('GET', '/import_runs/');
     expect(body).toMatchObject({
       by_state: { running: 1 },
-      results: [{ id, plugin_config: 0, config_name: 'Command line', command, totals: { loaded: 3 } }],
+      results: [{ id, plugin_config: 0, config_name: 'Mixpanel, 2 files', command, totals: { loaded: 3 } }],
     });
     expect((await steer('pause')).body).toMatchObject({ state: 'paused' });
     expect((await api.call('PUT', path, report())).body).toMatchObject({ state: 'paused' });
@@ -81,7 +82,7 @@ describe('a run of the command line', () => {
     const late = await api.call('PUT', path, report({}, { begin: true }));
     expect([late.status, late.body['detail']]).toEqual([409, expect.stringContaining('start another one')]);
     const log = await api.call('GET', '/activity_log/?scope=ImportRun');
-    expect(JSON.stringify(log.body)).toContain('Command line');
+    expect(JSON.stringify(log.body)).toContain('Mixpanel, 2 files');
   });
 
   it('counts as paused when its command stops reporting, with the command that resumes it, and runs again when it reports', async () => {

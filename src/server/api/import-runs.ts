@@ -350,9 +350,7 @@ function projectRunRoutes({ db, clock }: Pick<ImportRouteDeps, 'db' | 'clock'>):
           next: last === undefined ? null : nextUrl(request, last.id),
           previous: null,
           by_state: byState,
-          results: runs.map((run) =>
-            Object.assign(toRunRecord(run, clock.now()), { config_name: nameOf(run.configId, names) }),
-          ),
+          results: runs.map((run) => Object.assign(toRunRecord(run, clock.now()), { config_name: nameOf(run, names) })),
         };
         return { status: 200, body };
       },
@@ -360,8 +358,8 @@ function projectRunRoutes({ db, clock }: Pick<ImportRouteDeps, 'db' | 'clock'>):
   ];
 }
 
-function nameOf(configId: number, names: ReadonlyMap<number, string>): string | null {
-  return configId === commandLine.id ? commandLine.shown : (names.get(configId) ?? null);
+function nameOf({ configId, options }: Run, names: ReadonlyMap<number, string>): string | null {
+  return configId === commandLine.id ? (options.name ?? commandLine.shown) : (names.get(configId) ?? null);
 }
 
 function readStates(text: string): ImportRunState[] {

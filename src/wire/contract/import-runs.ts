@@ -132,6 +132,10 @@ export const importRunSchema = Type.Object({
     Type.String(),
     'For a run of the command line (config 0), the command that resumes it, with placeholders for secrets. Null for a run of an import app.',
   ),
+  name: orNull(
+    Type.String(),
+    'For a run of the command line (config 0), a name made from its format and files. Null for a run of an import app.',
+  ),
   created_at: Type.String({ format: 'date-time' }),
   started_at: time,
   finished_at: time,
@@ -177,7 +181,7 @@ export const importRunsSchema = Type.Object({
       ...importRunSchema.properties,
       config_name: orNull(
         Type.String(),
-        'Name of the config or its app; "Command line" for a run of the command line. Null if the config was deleted.',
+        'Name of the config or its app, or of the run if it is one of the command line. Null if the config was deleted.',
       ),
     }),
     { description: 'Newest first.' },
@@ -237,6 +241,7 @@ export const importRunReportSchema = Type.Object({
     maxLength: 100_000,
     description: 'The command that resumes the run, with placeholders for secrets.',
   }),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 400, description: 'Name of the run, to be listed.' })),
   days: orNull(
     Type.Object({ first: Type.String({ format: 'date' }), last: Type.String({ format: 'date' }) }),
     'First and last day (UTC) of the events. Null if not known yet.',

@@ -56,7 +56,7 @@ export function ImportRunPage() {
   const run = useRun(ids);
   const isCommand = ids.configId === commandLineConfigId;
   const config = useQuery({ ...configQuery(projectId, ids.configId), enabled: !isCommand });
-  const name = isCommand ? 'Command line' : (config.data?.name ?? 'Import');
+  const name = isCommand ? (run.data?.name ?? 'Command line') : (config.data?.name ?? 'Import');
   if (run.data === undefined) {
     return (
       <>

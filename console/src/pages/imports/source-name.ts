@@ -1,3 +1,4 @@
+import { importName } from '../../../../src/wire/contract/import-name.ts';
 import type { ImportConfig, Plugin } from './imports-query.ts';
 import { linesOf } from './upload-paths.ts';
 
@@ -10,7 +11,6 @@ export function sourceName({ plugin_info }: Pick<ImportConfig, 'plugin_info'>): 
 /** Returns the name of an import until a user gives it one: "Mixpanel, 25 files". `format` is the name of the format, once known. */
 export function automaticName(plugin: Pick<Plugin, 'slug' | 'name'>, paths: unknown, format?: string): string {
   const [first, ...others] = linesOf(String(paths ?? '')).map((line) => line.replace(/^upload:/, ''));
-  if (plugin.slug !== 'files' || first === undefined) return plugin.name;
-  const what = others.length === 0 ? (first.split('/').at(-1) ?? first) : `${others.length + 1} files`;
-  return format === undefined ? what : `${format}, ${what}`;
+  const files = plugin.slug === 'files' && first !== undefined ? { first, count: others.length + 1 } : undefined;
+  return importName(plugin.name, files, format);
 }
