@@ -71,6 +71,14 @@ describe('millrace import into the real service', () => {
     expect(await runs(server)).toMatchObject([
       { id, state: 'completed', totals: { loaded: count, verified: count, verdict: 'exact' } },
     ]);
+    expect((await runs(server))[0]).toMatchObject({
+      name: 'Mixpanel, export.ndjson.gz',
+      config_name: 'Mixpanel, export.ndjson.gz',
+    });
+    // The newest run of this machine only checks, so it is not the one to undo.
+    const other = join(made.dir, 'other.ndjson');
+    await writeFile(other, `${mixpanelLines(1).join('')}\n`);
+    expect((await spawnCommand(['import', 'check', 'mixpanel', other, '--state-dir', made.state])).code).toBe(0);
     const undo = ['import', 'undo', '--yes', '--state-dir', made.state, '--api-key', personalKey];
     expect((await spawnCommand(undo)).code).toBe(0);
     expect(await stored(server)).toBe(0);
@@ -86,7 +94,12 @@ describe('millrace import into the real service', () => {
       '--api-key',
       personalKey,
     ]);
-    expect(JSON.parse(listed.stdout)).toMatchObject({ id, state: 'undone', totals: { loaded: 0 } });
+    expect(
+      listed.stdout
+        .split('\n')
+        .filter((line) => line.includes(id))
+        .map((line) => JSON.parse(line) as object),
+    ).toMatchObject([{ id, state: 'undone', totals: { loaded: 0 } }]);
     const again = await made.spawn(server.url, args);
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('was undone; --again')]);
     await server.terminate();
@@ -105,7 +118,7 @@ describe('millrace import into the real service', () => {
     const args = ['--project-key', projectKey, '--api-key', personalKey];
     const done = await made.spawn(server.url, args);
     expect([done.code, resultOf(done).totals]).toMatchObject([9, { loaded: count, verified: count, rejected: 0 }]);
-    expect(done.stderr).toContain('All 5,000 events');
+    expect(done.stderr).toContain('every event is stored');
     expect(done.stderr).not.toContain('error:');
     // The figures shown later say the same.
     const verify = await spawnCommand(['import', 'verify', '--state-dir', made.state]);

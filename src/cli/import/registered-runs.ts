@@ -2,6 +2,8 @@ import { type ServiceOptions, pagesOf, projectApi } from '../api-options.ts';
 import { findImport, listImports, registrationOf, type ImportDir, type Registration } from './state-dir.ts';
 import type { ImportRunRecord } from '../../wire/contract/import-runs.ts';
 import { CommandError } from '../exit-codes.ts';
+import { getRun } from '../../imports/run/run-store.ts';
+import { withStore } from './local-store.ts';
 
 interface RegisteredRun {
   readonly id: string;
@@ -22,7 +24,7 @@ export async function registeredRun(
   const dir = await dirOf(stateDir, run);
   if (dir === undefined) {
     if (run !== undefined && wholeId.test(run)) return { id: run, service: { url, project } };
-    throw new CommandError('notFound', `no import in ${stateDir}; use --config for runs of a server`);
+    throw new CommandError('notFound', `no import to undo in ${stateDir}; use --config for runs of a server`);
   }
   const service = await registrationOf(dir);
   if (service !== undefined) return { id: dir.id, service };
@@ -35,8 +37,18 @@ export async function registeredRun(
 
 async function dirOf(stateDir: string, run: string | undefined): Promise<ImportDir | undefined> {
   const all = await listImports(stateDir);
-  if (run === undefined) return all.toSorted((left, right) => right.id.localeCompare(left.id))[0];
+  if (run === undefined) return newestLoad(all);
   return wholeId.test(run) && all.every(({ id }) => id !== run) ? undefined : findImport(stateDir, run);
+}
+
+/** Returns the newest import, except those that only checked: there is nothing to undo. */
+async function newestLoad(all: readonly ImportDir[]): Promise<ImportDir | undefined> {
+  for (const dir of all.toSorted((left, right) => right.id.localeCompare(left.id))) {
+    if ((await registrationOf(dir)) !== undefined) return dir;
+    const run = await withStore(dir, (db) => getRun(db, dir.id));
+    if (run?.options.last !== 'check') return dir;
+  }
+  return undefined;
 }
 
 interface UndoneRuns {
