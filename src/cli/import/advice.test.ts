@@ -80,7 +80,7 @@ describe.concurrent('advice of an import, followed literally, works', () => {
     scene(async (made, endpoint) => {
       const state = ['--state-dir', made.state, '--to', endpoint.url, '--project-key', 'phc_test'];
       const refused = await runCommand(['import', 'amplitude', made.file, ...state]);
-      const format = copied(refused, /change the format after "millrace import": (\w+) reads them/);
+      const format = copied(refused, /Change the format after "millrace import": (\w+) reads them/);
       expect((await runCommand(['import', format, made.file, ...state])).code).toBe(exitCodes.unverified.code);
       everything(endpoint);
     }));

@@ -136,7 +136,7 @@ describe('code that changes what a command imports', () => {
     const missing = await made.start(endpoint.url, ['--transform', folder]);
     expect([missing.code, missing.stdout]).toEqual([
       exitCodes.preflight.code,
-      expect.stringContaining('expected the settings token'),
+      expect.stringContaining('Expected the settings token'),
     ]);
   });
 
@@ -158,7 +158,7 @@ describe('code that changes what a command imports', () => {
     expect(prices).toContain('Event 3: 7');
     expect(prices).toContain('Event 4: 0');
     const missing = await made.start(endpoint.url, ['--transform', folder]);
-    expect(missing.stdout).toContain('expected the settings prices of the transform');
+    expect(missing.stdout).toContain('Expected the settings prices of the transform');
   });
 
   it('a built-in transformation is named by its slug', async () => {

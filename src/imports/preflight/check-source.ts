@@ -47,12 +47,13 @@ function refusal(error: unknown): Finding {
 /** Reports how far the import of a growing source would reach, which is settled when it begins. */
 function extentOf({ extent }: SourceSample): readonly Finding[] {
   if (extent === undefined) return [];
-  return [{ level: 'fine', code: 'source_extent', message: `extent of the source: ${extent}`, advice: null }];
+  return [{ level: 'fine', code: 'source_extent', message: `Extent of the source: ${extent}`, advice: null }];
 }
 
 /** Reports how a file is read, which was detected from its content, so that a user can object. */
 function readingOf({ readAs }: SourceSample): readonly Finding[] {
-  return readAs === undefined ? [] : [fine(`${readAs.part} is read as ${readAs.how}`)];
+  if (readAs === undefined) return [];
+  return [{ level: 'fine', code: 'fine', message: `${readAs.part} is read as ${readAs.how}`, advice: null }];
 }
 
 /** Reports before the load, not after it, what the source lacks. */

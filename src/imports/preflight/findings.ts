@@ -20,15 +20,24 @@ export interface PreflightCheck {
 type ToChange = readonly [message: string, advice: string | null];
 
 export function problem(code: FindingCode, ...[message, advice]: ToChange): Finding {
-  return { level: 'problem', code, message, advice };
+  return finding('problem', code, message, advice);
 }
 
 export function warning(code: FindingCode, ...[message, advice]: ToChange): Finding {
-  return { level: 'warning', code, message, advice };
+  return finding('warning', code, message, advice);
 }
 
 export function fine(message: string): Finding {
-  return { level: 'fine', code: 'fine', message, advice: null };
+  return finding('fine', 'fine', message, null);
+}
+
+function finding(level: Finding['level'], code: FindingCode, ...[message, advice]: ToChange): Finding {
+  return { level, code, message: sentence(message), advice: advice === null ? null : sentence(advice) };
+}
+
+/** Begins a text in upper case, unless it begins with a path, an address or an option. */
+function sentence(text: string): string {
+  return text.replace(/^[a-z]+(?=[ ,])/, (word) => word.charAt(0).toUpperCase() + word.slice(1));
 }
 
 /** Formats problems as one text: what was found, and what to change. */
@@ -40,5 +49,5 @@ export function problemsText({ findings }: PreflightResult): string {
 }
 
 export function findingText({ message, advice }: Pick<Finding, 'message' | 'advice'>): string {
-  return advice === null ? `${message}.` : `${message}; ${advice}.`;
+  return advice === null ? `${message}.` : `${message}. ${advice}.`;
 }

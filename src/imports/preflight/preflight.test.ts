@@ -130,7 +130,7 @@ describe('the preflight of an import', () => {
     });
     const alone = await runPreflight({ openSource: async () => sourceOf(['hour-00']) });
     expect(alone.verdict).toBe('failed');
-    expect(alone.findings[0]?.message).toBe('expected records, found only error messages of the source');
+    expect(alone.findings[0]?.message).toBe('Expected records, found only error messages of the source');
     expect(alone.findings[1]?.message).toContain('"Unable to authenticate request"');
     const one = await runPreflight({ openSource: async () => sourceOf(['hour-00', 'hour-01']) });
     expect([one.verdict, codesOf(one)]).toEqual(['passed', expect.arrayContaining(['source source_incomplete'])]);
@@ -256,7 +256,7 @@ describe('the check of a transform before an import', () => {
     [
       'cannot be set up',
       { ...codeOf(() => kept), open: () => Promise.reject(new TransformError('no table')) },
-      { level: 'problem', code: 'transform_failed', message: 'no table' },
+      { level: 'problem', code: 'transform_failed', message: 'No table' },
     ],
     ['never ends', { ...codeOf(() => kept), open: hangs }, { level: 'warning', code: 'transform_slow' }],
   ];

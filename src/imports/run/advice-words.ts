@@ -1,8 +1,8 @@
 import type { UnusualValue } from '../../wire/contract/unusual-values.ts';
 
 /**
- * How messages name what a user can change: flags on the command line, fields in the API. They also appear in the console and in
- * notifications, so fields are given by name, not as JSON.
+ * How messages name what a user can change: flags on the command line; otherwise fields of the console's form, with their names in the
+ * API. They also appear in notifications, so fields are not given as JSON.
  */
 export interface AdviceWords {
   /** `--to`. */
@@ -74,20 +74,20 @@ export const flagWords: AdviceWords = {
 };
 
 export const fieldWords: AdviceWords = {
-  targetUrl: 'target_url',
-  projectKey: 'target_api_key',
-  personalKey: 'target_personal_api_key',
-  format: 'format',
-  formatOptions: 'format_options',
-  names: 'names',
-  speed: 'events_per_second',
-  range: 'from and to',
-  limit: 'limit',
-  rejectedMax: 'rejected_max',
+  targetUrl: '"Target" (target_url)',
+  projectKey: '"Project key of the target" (target_api_key)',
+  personalKey: '"Personal key of the target" (target_personal_api_key)',
+  format: '"Format" (format)',
+  formatOptions: '"Options of the format" (format_options)',
+  names: '"Names" (names)',
+  speed: '"Events per second" (events_per_second)',
+  range: '"From" and "To" (from, to)',
+  limit: 'the number of records (limit)',
+  rejectedMax: '"Rejected records, at most" (rejected_max)',
   projectKeyPlace: 'GET /api/projects/ of the target shows it as api_token',
   newPersonalKey: (scopes) =>
     `the page Keys of the target, or POST /api/personal_api_keys/ there, creates one with the scopes ${scopes.join(' and ')}`,
-  allowRejected: (share) => `rejected_max ${share}`,
+  allowRejected: (share) => `a limit of ${percent(share)} % (rejected_max ${share})`,
   resume: 'resume the run',
   startAgain: 'start a new run',
   again: 'resume this run with again set to true',
@@ -95,8 +95,12 @@ export const fieldWords: AdviceWords = {
   undo: (run) => `POST …/runs/${run}/undo/`,
   compareAgain: 'verify the run again (POST …/verify/)',
   startCorrected: 'start a new run',
-  skipRejected: (share) => `resume this run with rejected_max ${share}`,
+  skipRejected: (share) => `resume this run with a limit of ${percent(share)} % (rejected_max ${share})`,
   staging: 'MILLRACE_IMPORT_STAGING',
   rule: (of, rule) => `${rule} (choose.${of})`,
   noPreflight: '"preflight": false',
 };
+
+function percent(share: number): string {
+  return (share * 100).toLocaleString('en-GB', { maximumFractionDigits: 4 });
+}
