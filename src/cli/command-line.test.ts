@@ -37,6 +37,8 @@ describe('the command line for users and scripts', () => {
     ['events list --url ftp://x', '--url: expected an address'],
     ['events list --project x', '--project: expected the number of a project or @current, got: x'],
     ['configs delete 1 --family transformations', 'Add --yes'],
+    ['dead-letters show', 'expected <id>: id of the dead letter'],
+    ['send a.json --project-key phx_a', '--project-key: expected a project key (phc_…), got a personal key'],
     ['send - --retries x', '--retries: expected a whole number'],
     ['', 'Usage: millrace'],
   ])('millrace %s is a usage error with advice', async (args, expected) => {

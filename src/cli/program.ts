@@ -42,6 +42,7 @@ export async function buildProgram(terminal: Terminal, word?: string): Promise<C
   // Subcommands inherit settings only when they are created; these reach all of them.
   forEachCommand(program, (command) => {
     command.exitOverride().showHelpAfterError('(add --help for usage)');
+    command.configureOutput({ outputError: (text, write) => write(describeMissing(command, text)) });
     takeEnvironment(command, env);
   });
   forEachCommand(program, (command) => {
@@ -103,6 +104,13 @@ function outputOf({ stdout, stderr }: CommandProcess): OutputConfiguration {
     getOutHelpWidth: () => stdout.columns ?? defaultHelpWidth,
     getErrHelpWidth: () => stderr.columns ?? defaultHelpWidth,
   };
+}
+
+/** Adds to the parser's error about a missing argument what the argument is. */
+function describeMissing(command: Command, text: string): string {
+  const name = /^error: missing required argument '(.+)'/.exec(text)?.[1];
+  const missing = command.registeredArguments.find((each) => each.name() === name);
+  return missing === undefined ? text : `error: expected <${missing.name()}>: ${missing.description}\n`;
 }
 
 /** Reads the environment of the command; commander would read that of the Node process. */

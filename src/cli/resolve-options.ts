@@ -71,7 +71,9 @@ function takeFormerNames(command: Command, terminal: Terminal): void {
 
 /** Commands that send events used to take the project's key as `--api-key`, which is the personal key now. */
 function takeProjectKey(command: Command, terminal: Terminal): void {
-  if (!hasOption(command, 'projectKey') || command.getOptionValueSource('apiKey') !== 'cli') return;
+  if (!hasOption(command, 'projectKey')) return;
+  refusePersonalKey(command);
+  if (command.getOptionValueSource('apiKey') !== 'cli') return;
   const key = String(command.getOptionValue('apiKey'));
   if (!isProjectKey(command, key)) return;
   if (isGiven(command, 'projectKey') && !isGiven(command, 'personalApiKey')) {
@@ -85,6 +87,15 @@ function takeProjectKey(command: Command, terminal: Terminal): void {
     command.setOptionValueWithSource('projectKey', key, 'cli');
   }
   command.setOptionValueWithSource('apiKey', undefined, undefined);
+}
+
+function refusePersonalKey(command: Command): void {
+  const key: unknown = command.getOptionValue('projectKey');
+  if (typeof key !== 'string' || !key.startsWith('phx_')) return;
+  throw new CommandError(
+    'usage',
+    '--project-key: expected a project key (phc_…), got a personal key, which belongs in --api-key; "millrace projects list" shows project keys',
+  );
 }
 
 /** Recognises a project key by its prefix; a key of another service, which may start differently, by the other options given. */

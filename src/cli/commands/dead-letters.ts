@@ -11,6 +11,7 @@ import {
 import { addApiOptions, listUpTo, projectApi, type ApiOptions } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { showFields, showList, showRecord, showTable } from '../output.ts';
+import { counted, plural } from '../../base/integer-text.ts';
 import { numberText } from '../progress-line.ts';
 import { countOf, jsonOf } from '../read-arguments.ts';
 import { printable, type Terminal, type CommandProcess } from '../terminal.ts';
@@ -102,7 +103,12 @@ function addReplay(letters: Command, terminal: Terminal): void {
       const result = await api.send<ReplayResult>('POST', `${api.root}/dead_letters/replay/`, body);
       await showRecord(terminal, options, result, () => showReplay(terminal, result));
       if (result.failed.length > 0) {
-        throw new CommandError('rejected', `${result.failed.length} are still invalid and stay open`);
+        const { length } = result.failed;
+        const remain = plural(length, 'is still invalid and stays open', 'are still invalid and stay open');
+        throw new CommandError(
+          'rejected',
+          `${numberText(length)} ${remain}; correct one with "dead-letters edit <id>"`,
+        );
       }
     });
 }
@@ -153,13 +159,13 @@ function addDiscard(letters: Command, terminal: Terminal): void {
       const api = projectApi(options);
       const choice = choiceOf(ids, options);
       if (options.dryRun !== true) {
-        const which = ids.length > 0 ? `${ids.length} dead letters` : 'every open dead letter that matches';
+        const which = ids.length > 0 ? counted(ids.length, 'dead letter') : 'every open dead letter that matches';
         await confirm(terminal.process, `Discard ${which} permanently?`, options);
       }
       const body = { ...choice, dry_run: options.dryRun === true };
       const result = await api.send<DiscardResult>('POST', `${api.root}/dead_letters/discard/`, body);
       await showRecord(terminal, options, result, () =>
-        terminal.data(`${numberText(result.matched)} match, ${numberText(result.discarded)} discarded`),
+        terminal.data(`${matchText(result.matched)}, ${numberText(result.discarded)} discarded`),
       );
     });
 }
@@ -233,10 +239,15 @@ function showCounts(terminal: Terminal, { count, results }: DeadLetterCounts): v
   terminal.data(`total: ${numberText(count)}`);
 }
 
+function matchText(count: number): string {
+  return `${numberText(count)} ${plural(count, 'matches', 'match')}`;
+}
+
 function showReplay(terminal: Terminal, { matched, replayed, failed, remaining }: ReplayResult): void {
-  terminal.data(`${numberText(matched)} match, ${numberText(replayed)} replayed`);
+  terminal.data(`${matchText(matched)}, ${numberText(replayed)} replayed`);
   for (const { id, code, detail } of failed) terminal.data(`  ${id}  ${code}  ${printable(detail)}`);
-  if (remaining > 0) terminal.note(`${numberText(remaining)} more match: repeat the command`);
+  if (remaining > 0)
+    terminal.note(`${numberText(remaining)} more ${plural(remaining, 'matches', 'match')}: repeat the command`);
 }
 
 /** An edited text; disposing it removes its file. */

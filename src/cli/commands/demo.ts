@@ -107,7 +107,7 @@ async function remove(terminal: Terminal, options: DemoOptions): Promise<void> {
   await confirm(terminal.process, `Delete project ${id} "${name}" permanently?`, options);
   const left = await runUntilStopped(terminal.process, (signal) => removeDemo(client, demo, signal));
   if (left !== undefined) {
-    throw new CommandError('failed', `the import could not be undone, it is ${left.state}: ${left.reason}`);
+    throw new CommandError('failed', `the import could not be undone; it is ${left.state}: ${left.reason}`);
   }
   terminal.note(`deleted project ${id} "${name}"`);
 }

@@ -1,6 +1,6 @@
 import { counted } from '../../base/integer-text.ts';
 import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
-import { CommandError } from '../exit-codes.ts';
+import { CommandError, exitCodes } from '../exit-codes.ts';
 import type { RunView } from './run-view.ts';
 
 /** Results of the stages that have run. */
@@ -19,7 +19,11 @@ export function verdictEnd({ verdict, detail }: VerifyResult): CommandError | un
     case 'exact':
       return undefined;
     case 'exact_by_id':
-      return new CommandError('exactById', detail);
+      // The verification has been shown, with the reason.
+      return new CommandError(
+        'exactById',
+        `every event is stored, but not every property could be compared (exit code ${exitCodes.exactById.code})`,
+      );
     case 'unreadable':
       return new CommandError('unverified', detail);
     case 'different':

@@ -5,7 +5,10 @@ import { profileOf, readProfiles, type Profile } from './profiles.ts';
 /** Adds `--profile`, for commands that talk to a service. */
 export function addProfileOption(command: Command): Command {
   if (hasOption(command, 'profile')) return command;
-  const option = new Option('--profile <name>', 'profile with the service and its keys, see "millrace profiles"');
+  const option = new Option(
+    '--profile <name>',
+    'profile that stores the service and its keys; see "millrace profiles"',
+  );
   return command.addOption(option.env('MILLRACE_PROFILE'));
 }
 

@@ -187,7 +187,7 @@ describe('files that are not to be read', () => {
     await expect(open('*.none').listParts({}, context)).rejects.toThrow(/found none/);
     await mkdir(join(allowed, 'nothing'));
     await expect(open('nothing').listParts({}, context)).rejects.toThrow(
-      'expected files in the directory nothing, found none',
+      'expected files in the directory nothing, found none: check the path',
     );
   });
 

@@ -83,7 +83,7 @@ async function noFileAt(
   if (path.startsWith(uploadPrefix)) refuseUnfinished(await filesOf(path + unfinishedSuffix, places, search));
   return new SourceError(
     (await isDirectory(path, places, search))
-      ? `expected files in the directory ${path}, found none`
+      ? `expected files in the directory ${path}, found none: check the path`
       : `expected a file at ${path}, found none: check the path or the pattern`,
   );
 }

@@ -233,7 +233,7 @@ async function rangesNow(client: KafkaClient, { fromOffsets, place }: KafkaDeps,
     const wanted = fromOffsets.get(partition) ?? start;
     if (wanted < start) {
       throw new SourceError(
-        `partition ${partition} of "${place.topic}" begins at ${start}, earlier records are deleted: change "from_offsets"`,
+        `partition ${partition} of "${place.topic}" begins at ${start}; earlier records were deleted: change "from_offsets"`,
       );
     }
     const recent = since?.get(partition) ?? start;

@@ -28,7 +28,7 @@ export const dropEvents = defineTransformation({
       type: 'choice',
       choices: ['All', 'Any'],
       default: 'All',
-      hint: 'Applies to several conditions. The name must always be listed.',
+      hint: 'How several conditions combine. The name of the event must match in either case.',
     },
   ],
   example: {

@@ -35,7 +35,7 @@ export function scanBatch(json: Buffer, limits: ScanLimits): ScannedBatch {
 
 /** Scans with or without a fast scanner, which leaves everything unusual to the functions of this file. */
 export function scanBatchWith(fast: FastScanner | undefined, json: Buffer, limits: ScanLimits): ScannedBatch {
-  if (!isUtf8(json)) throw new BodySyntaxError('expected the body to be UTF-8 text, got: bytes that are not', 0);
+  if (!isUtf8(json)) throw new BodySyntaxError('expected the body to be UTF-8 text, got: bytes that are not UTF-8', 0);
   const start = skipSpace(json, 0);
   const table = new SpanTable(json.length);
   const root = json[start];

@@ -165,7 +165,7 @@ async function deleteRows(undo: Undo, detail: UndoDetail): Promise<void> {
     if (left === 0) return;
     if (tries === deletesMax) {
       throw new RunFailedError(
-        `expected no row of the run to be left after ${deletesMax} deletes, got ${left}; they are still being stored: ` +
+        `expected no events of the run after ${deletesMax} deletes, got ${left}: more are being stored; ` +
           'wait for replays of dead letters of the run to end, then resume',
       );
     }

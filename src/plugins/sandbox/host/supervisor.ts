@@ -267,5 +267,7 @@ export class Supervisor {
 }
 
 function closedError(): SandboxError {
-  return new SandboxError('aborted', 'expected the sandbox to be open, it has been closed', { method: 'setupPlugin' });
+  return new SandboxError('aborted', 'expected the sandbox to be open, but it has been closed', {
+    method: 'setupPlugin',
+  });
 }
