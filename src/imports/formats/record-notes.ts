@@ -1,4 +1,4 @@
-import { integer, plural } from '../../base/integer-text.ts';
+import { counted, integer, plural } from '../../base/integer-text.ts';
 
 /**
  * Notes that a reader adds to a record. This is their only list: the check counts them and shows a sentence for each, which the
@@ -14,16 +14,16 @@ export const recordNotes = {
     formats: ['mixpanel'],
     evidence: 'https://github.com/mixpanel/mixpanel-utils/issues/5',
     detail: ({ count, samples }) =>
-      `The export is incomplete: Mixpanel ended ${integer(count)} ${plural(count, 'answer', 'answers')} with "terminated early" ` +
-      `(${samples.join('; ')}). Events are missing behind ${plural(count, 'it', 'them')}; fetch ` +
-      `${plural(count, 'that range', 'those ranges')} again, in smaller pieces.`,
+      `The export is incomplete: Mixpanel ended ${counted(count, 'response')} with "terminated early" ` +
+      `(${samples.join('; ')}). The events after that are missing; export ` +
+      `${plural(count, 'that range', 'those ranges')} again in smaller pieces.`,
   },
   error_answer: {
     kind: 'incomplete',
     formats: 'all',
     evidence: 'https://docs.mixpanel.com/troubleshooting/errors',
     detail: ({ count, samples }) =>
-      `The export is incomplete: ${integer(count)} ${plural(count, 'record is', 'records are')} an error message of the source ` +
+      `The export is incomplete: ${integer(count)} ${plural(count, 'record is an error message', 'records are error messages')} of the source ` +
       `instead of data (${quoted(samples)}). Export the missing data again.`,
   },
   amplitude_sampled: {
@@ -32,7 +32,7 @@ export const recordNotes = {
     evidence: 'https://amplitude.com/docs/apis/analytics/export',
     detail: ({ count, samples }) =>
       `The export is incomplete: ${integer(count)} ${plural(count, 'event has', 'events have')} a sample_rate ` +
-      `(${samples.join(', ')}): Amplitude took in only a share of them. The others are in no export; figures are too low by that.`,
+      `(${samples.join(', ')}): Amplitude kept only a share of them. No export contains the others, so figures are too low.`,
   },
   matomo_actions_truncated: {
     kind: 'incomplete',
@@ -49,24 +49,24 @@ export const recordNotes = {
     formats: ['matomo'],
     evidence: 'https://github.com/matomo-org/matomo/issues/22720',
     detail: ({ count, samples }) =>
-      `The actions of ${integer(count)} ${plural(count, 'visit', 'visits')} carry the clock of the site, which is not UTC ` +
-      `(${samples.join(', ')}); it was corrected by the first and last timestamps of each visit.`,
+      `The actions of ${counted(count, 'visit')} have times in the local time of the site, not in UTC ` +
+      `(${samples.join(', ')}); they were corrected by the first and last timestamps of each visit.`,
   },
   matomo_clock_by_option: {
     kind: 'reading',
     formats: ['matomo'],
     evidence: 'https://github.com/matomo-org/matomo/issues/22720',
     detail: ({ count, samples }) =>
-      `${integer(count)} ${plural(count, 'visit does', 'visits do')} not say how far the clock of the site is from UTC ` +
-      `(idVisit ${samples.join(', ')}); the option time_zone decided.`,
+      `${integer(count)} ${plural(count, 'visit does', 'visits do')} not specify the offset of the site from UTC ` +
+      `(idVisit ${samples.join(', ')}); the option time_zone was used.`,
   },
   matomo_clock_unknown: {
     kind: 'assumed',
     formats: ['matomo'],
     evidence: 'https://github.com/matomo-org/matomo/issues/22720',
     detail: ({ count, samples }) =>
-      `${integer(count)} ${plural(count, 'visit does', 'visits do')} not say how far the clock of the site is from UTC ` +
-      `(idVisit ${samples.join(', ')}): their actions were taken as UTC. Give the time zone of the site with the format ` +
+      `${integer(count)} ${plural(count, 'visit does', 'visits do')} not specify the offset of the site from UTC ` +
+      `(idVisit ${samples.join(', ')}): their times were read as UTC. Specify the time zone of the site with the format ` +
       'option time_zone.',
   },
   matomo_clock_change_unclear: {
@@ -83,23 +83,23 @@ export const recordNotes = {
     evidence:
       'https://experienceleague.adobe.com/en/docs/analytics/export/analytics-data-feed/data-feed-contents/datafeeds-reference',
     detail: ({ count, samples }) =>
-      `${integer(count)} ${plural(count, 'record has a time', 'records have times')} without a zone (${quoted(samples)}), and the source does ` +
-      'not say which one holds: taken as UTC. Give the zone with the format option time_zone.',
+      `${integer(count)} ${plural(count, 'record has a time', 'records have times')} without a time zone (${quoted(samples)}), and the source ` +
+      'does not specify one: they were read as UTC. Specify the zone with the format option time_zone.',
   },
   mixpanel_zone_assumed: {
     kind: 'assumed',
     formats: ['mixpanel'],
     evidence: 'https://docs.mixpanel.com/docs/export-methods',
     detail: ({ count, samples }) =>
-      `${integer(count)} ${plural(count, 'event lies', 'events lie')} before 2023 (the first on ${samples.join(', ')}): times were taken as UTC. ` +
-      'Projects of Mixpanel made before 1 January 2023 may count them in their own time zone; if so, give it with the format option time_zone.',
+      `${integer(count)} ${plural(count, 'event is', 'events are')} from before 2023 (the first from ${samples.join(', ')}): their times were read as UTC. ` +
+      'Mixpanel projects created before 1 January 2023 may use their own time zone; if so, specify it with the format option time_zone.',
   },
   airbyte_envelope: {
     kind: 'reading',
     formats: 'all',
     evidence: 'https://docs.airbyte.com/platform/understanding-airbyte/airbyte-protocol',
     detail: ({ count }) =>
-      `${integer(count)} ${plural(count, 'record was', 'records were')} taken out of the envelope of Airbyte ` +
+      `${integer(count)} ${plural(count, 'record was', 'records were')} unwrapped from the envelope of Airbyte ` +
       '(_airbyte_data, or stream and data).',
   },
   read_as: {
@@ -107,7 +107,7 @@ export const recordNotes = {
     formats: 'all',
     evidence: 'https://www.rfc-editor.org/rfc/rfc7464',
     detail: ({ count, samples }) =>
-      `${integer(count)} ${plural(count, 'file or answer was', 'files or answers were')} read as ${samples.join('; or as ')}.`,
+      `${integer(count)} ${plural(count, 'file or response was', 'files or responses were')} read as ${samples.join('; or as ')}.`,
   },
   numbers_not_finite: {
     kind: 'reading',

@@ -16,6 +16,8 @@ const labels: Readonly<Record<string, string>> = {
   same_records: 'Records that an earlier run loaded',
   replaced_run: 'Earlier run to undo first',
   join: 'Joined tables',
+  mixpanel_zone_assumed: 'Times of Mixpanel read as UTC',
+  zone_assumed: 'Times without a time zone',
   removed_links: 'Links between ids that are not imported',
 };
 

@@ -207,8 +207,8 @@ function Plan({ plan }: { readonly plan: UndoPlan }) {
       />
       {plan.other_runs.length > 0 && (
         <Notice tone="info">
-          {plan.other_runs.length} other runs may contain the same events:{' '}
-          {plan.other_runs.map(({ id, what }) => `${id} (${what.replaceAll('_', ' ')})`).join(', ')}.
+          {plan.other_runs.length === 1 ? 'Another run' : `${plan.other_runs.length} other runs`} may contain the same
+          events: {plan.other_runs.map(({ id, what }) => `${id} (${what.replaceAll('_', ' ')})`).join(', ')}.
         </Notice>
       )}
       {plan.exceptions.map((text) => (
