@@ -40,6 +40,16 @@ export default defineConfig({
         // Background that would rank above the pages that answer a question.
         _render: (text, env, markdown) =>
           /^(decisions\/|benchmarks-log)/.test(String(env.relativePath)) ? '' : markdown.render(text, env),
+        // Pages that explain rank above those that list or prove.
+        miniSearch: {
+          searchOptions: {
+            fuzzy: 0.2,
+            prefix: true,
+            boost: { title: 4, text: 2, titles: 1 },
+            boostDocument: (id: string) =>
+              /^\/(guarantees|compatibility|benchmarks|changelog)/.test(id) ? 0.3 : /^\/reference\//.test(id) ? 0.8 : 1,
+          },
+        },
       },
     },
     footer: { message: 'MIT licence' },
