@@ -1,4 +1,4 @@
-/** Returns a function that checks whether a name equals an entry of the list, or matches one in which `*` stands for any characters. */
+/** Returns a function that checks whether a name equals an entry of the list, or matches one in which `*` matches any characters. */
 export function createMatcher(list: readonly string[]): (name: string) => boolean {
   const names = new Set(list.filter((each) => !each.includes('*')));
   const patterns = list.filter((each) => each.includes('*')).map((each) => each.split('*'));

@@ -18,7 +18,7 @@ const eventFilterField: PluginField = {
   type: 'json',
   hint:
     'Other events pass unchanged. {"events": ["$pageview", "order *"], "properties": [{"property": "$host", "operator": "is", ' +
-    '"value": ["shop.example"]}]}: names, in which * stands for any characters, and conditions, which must all hold, or any of them ' +
+    '"value": ["shop.example"]}]}: names, in which * matches any characters, and conditions, which must all hold, or any of them ' +
     `with "match": "any". Operators: ${operatorNames}. Empty: every event.`,
 };
 

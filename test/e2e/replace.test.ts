@@ -112,7 +112,7 @@ it('replace undoes the earlier run once the new records have passed the check, k
   expect(got.usage).toEqual(expected.usage);
 }, 600_000);
 
-it('a run that joined a table is recognised by one of the same records without it, which replaces it', async () => {
+it('a run that joined a table is recognised by a later run of the same records without the table, which replaces it', async () => {
   await using dir = await tempDataDir();
   const server = await startServer(dir.path);
   const plans = ['free', 'paid', 'team'];

@@ -24,7 +24,7 @@ export function pluginsPage(): string {
     'Every transformation also has the setting `$filter`: [which events it gets](../guides/transformations.md#run-a-transformation-for-some-events-only).';
   const left = [
     '## Without a built-in',
-    'Published transformations that no built-in stands for.',
+    'Published transformations that no built-in replaces.',
     table(
       ['Published', 'Why, and what to do'],
       notBuiltIn.map(({ name, reason }) => [name, prose(reason)]),

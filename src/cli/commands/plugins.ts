@@ -70,7 +70,7 @@ function addChange(plugins: Command, terminal: Terminal): void {
     });
 
   addApiOptions(plugins.command('upgrade').argument('<plugin>', 'number or slug').argument('[source]', sourceHelp))
-    .description('install the newest version from where the plugin came from, or from another source')
+    .description('install the newest version from the source of the plugin, or from another one')
     .option('--to <version>', 'version to install: one that was installed before, or one of the npm package')
     .option('--configs', 'also upgrade its configs in the project')
     .action(async (name: string, source: string | undefined, options: PluginOptions) => {

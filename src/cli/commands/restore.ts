@@ -11,7 +11,7 @@ interface RestoreOptions extends BucketOptions {
 export function restoreCommand(parent: Command, terminal: Terminal): void {
   const command = addSettingOptions(parent.command('restore').option('--json', 'print JSON'), ['dataDir', 'logLevel']);
   addBucketOptions(
-    command.requiredOption('--from <place>', 'backup by "millrace backup": a directory, or s3://bucket/prefix'),
+    command.requiredOption('--from <place>', 'backup created by "millrace backup": a directory, or s3://bucket/prefix'),
   ).action(async (options: RestoreOptions) => {
     const { settings } = settingsFrom(options, terminal.process);
     const report = await runBackupJob(settings, terminal, async (job) => {

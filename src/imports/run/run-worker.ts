@@ -141,7 +141,8 @@ async function doStages(deps: WorkerDeps, claim: Claim, leased: RunWriter): Prom
     leased.signal.throwIfAborted();
     const isOthers = deps.kind !== undefined && kindOf(stage) !== deps.kind;
     if (isOthers) await leased.flush();
-    if (!(await enterStage(deps.db, claim, stage))) throw new RunLostError(`import run ${claim.run.id} is lost`);
+    if (!(await enterStage(deps.db, claim, stage)))
+      throw new RunLostError(`lost the lease of import run ${claim.run.id}`);
     if (isOthers) return stage;
     deps.log.info({ run: claim.run.id, stage }, 'import: stage begins');
     // The run before the stage began, from which stages see whether they are repeated.

@@ -143,7 +143,10 @@ export function payloadOf(body: object): JsonObject {
 /** @throws ApiError unavailable */
 export function requirePlaces({ imports }: ImportRouteDeps): ImportPlaces {
   if (imports !== undefined) return imports;
-  throw new ApiError('unavailable', 'This process has no storage for files of imports; use one that runs imports.');
+  throw new ApiError(
+    'unavailable',
+    'This process does not store import files; send the request to one that runs imports.',
+  );
 }
 
 /** GET routes also serve HEAD, which has no body: a stream would be read to its end for nothing. */

@@ -286,7 +286,7 @@ function FileAgreementForm({ onClose }: Omit<FileAgreementDialogProps, 'open'>) 
       }),
     onSuccess: async () => {
       onClose();
-      toast.done('Request submitted. An administrator has to approve it.');
+      toast.done('Request submitted. An administrator must approve it.');
       await refresh(client, agreementsPath(id));
     },
   });

@@ -186,7 +186,7 @@ function RequestForm({ projectId, source, events }: AgreementProps) {
       <div className="flex flex-col items-start gap-3 pt-3">
         <TextInput label="Events per second" inputMode="numeric" value={speed} onChange={setSpeed} />
         <ErrorNote error={submit.error} />
-        {submit.isSuccess && <Notice tone="ok">Request submitted. An administrator has to approve it.</Notice>}
+        {submit.isSuccess && <Notice tone="ok">Request submitted. An administrator must approve it.</Notice>}
         <Button
           busy={submit.isPending}
           disabled={!Number.isSafeInteger(perSecond) || perSecond < 1 || submit.isSuccess}

@@ -234,7 +234,7 @@ function TransformSelect({ projectId, value, onChange }: TransformSelectProps) {
       }
       hint={
         <>
-          Runs on each event before the check, which compares its output. It does not have to be enabled.{' '}
+          Runs on each event before the check, which compares its output. It need not be enabled.{' '}
           <Link
             to="/projects/$projectId/transformations"
             params={{ projectId: String(projectId) }}

@@ -70,7 +70,7 @@ function FilterForm({ filter, onChange, error, disabled }: FilterFormProps) {
     <div className="flex flex-col gap-4">
       <TextArea
         label="Event names"
-        hint="One per line. * stands for any characters. Empty: every event."
+        hint="One per line. * matches any characters. Empty: every event."
         rows={Math.min(8, Math.max(2, events.length))}
         value={events.join('\n')}
         disabled={disabled}

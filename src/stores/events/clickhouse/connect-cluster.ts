@@ -143,7 +143,7 @@ async function checkLayout(server: ClickhouseServer, { weights }: ClusterLayout,
   if (made === weights.join(', ')) return;
   throw new ClusterLayoutError(
     `expected the cluster ${cluster} to have the shards that its events were stored on (weights ${made}), got ` +
-      `${weights.join(', ')}; give it its shards back`,
+      `${weights.join(', ')}; restore its shards`,
   );
 }
 

@@ -48,7 +48,7 @@ function payloadOf(name: string, given: unknown): unknown {
   if (given === undefined || given === null) return {};
   if (typeof given === 'object' && !Array.isArray(given)) return given;
   const got = Array.isArray(given) ? 'an array' : `a ${typeof given}`;
-  throw new TypeError(`jobs.${name}: expected an object as payload, got ${got}; put it into one: { value: … }`);
+  throw new TypeError(`jobs.${name}: expected an object as payload, got ${got}; wrap it in one: { value: … }`);
 }
 
 function durationMs(name: string, duration: unknown, unit: unknown): number {

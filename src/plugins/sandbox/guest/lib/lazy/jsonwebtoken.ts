@@ -62,7 +62,7 @@ export const create = ({ bridge }: LazyDeps): unknown => {
 };
 
 function keyText(key: unknown): string {
-  if (typeof key === 'function') throw new TypeError('jsonwebtoken: expected a key, got a function that finds one');
+  if (typeof key === 'function') throw new TypeError('jsonwebtoken: expected a key, got a function that returns one');
   const bare: unknown = typeof key === 'object' && key !== null && 'key' in key ? key.key : key;
   return String(bare);
 }
