@@ -81,7 +81,7 @@ export const fieldWords: AdviceWords = {
   formatOptions: '"Options of the format" (format_options)',
   names: '"Names" (names)',
   speed: '"Events per second" (events_per_second)',
-  range: '"From" and "To" (from, to)',
+  range: '"First day" and "Before" (from, to)',
   limit: 'the number of records (limit)',
   rejectedMax: '"Rejected records, at most" (rejected_max)',
   projectKeyPlace: 'GET /api/projects/ of the target shows it as api_token',

@@ -33,7 +33,7 @@ export function daySlices(
 ): Slice[] {
   if (range.from === undefined) {
     throw new SourceError(
-      `${name} does not report when its data begins: set the first day, such as 2024-01-01 ("from" of the run, --from-date, or the field From)`,
+      `${name} does not report when its data begins: set the first day, such as 2024-01-01 (--from-date, the field "First day", or "from" of the run)`,
     );
   }
   const from = Math.floor(Date.parse(range.from) / unitMs) * unitMs;
