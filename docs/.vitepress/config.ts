@@ -47,7 +47,11 @@ export default defineConfig({
             prefix: true,
             boost: { title: 4, text: 2, titles: 1 },
             boostDocument: (id: string) =>
-              /^\/(guarantees|compatibility|benchmarks|changelog)/.test(id) ? 0.3 : /^\/reference\//.test(id) ? 0.8 : 1,
+              /^\/(guarantees|compatibility|benchmarks|changelog)/.test(id)
+                ? 0.3
+                : id.startsWith('/reference/')
+                  ? 0.8
+                  : 1,
           },
         },
       },
