@@ -73,6 +73,7 @@ const rootKnownTo: Readonly<Record<string, readonly string[]>> = {
   'src/server/service/restore.ts': ['src/cli/commands/restore.ts'],
   [stores]: ['src/cli/commands/doctor.ts', 'src/cli/import/local-store.ts', 'src/cli/import/local-tables.ts'],
   'src/server/service/store-api.ts': ['src/cli/open-api.ts'],
+  'src/server/service/data-dir.ts': ['src/cli/commands/doctor.ts', 'src/cli/open-api.ts'],
   'src/server/service/plugin-environment.ts': ['src/cli/transformation/trial-host.ts'],
 };
 
@@ -124,7 +125,7 @@ const consoleSources = parseFiles(
 );
 /** Plain tables and rules of the contract that a browser may load, and the demo; of the others it takes the types alone. */
 const tablesForBrowsers =
-  /^src\/(demo\/demo|wire\/contract\/(errors|warnings|scopes|roles|event-filter|unusual-values|import-run-states|import-schedule-limits|skipped-reasons))\.ts$/;
+  /^src\/(demo\/demo|wire\/contract\/(errors|warnings|scopes|roles|event-filter|unusual-values|import-name|import-run-states|import-schedule-limits|skipped-reasons))\.ts$/;
 
 function isTestSide(path: string): boolean {
   return /\.(test|fixture)\.ts$/.test(path) || /(^|\/)test[-.]/.test(path);
