@@ -76,7 +76,7 @@ describe('libraries, with only their address and key changed', () => {
     await untilAllStored();
     const order = (await readAllEvents(server)).find(({ event }) => event === 'Order Completed');
     // The time that a caller sets is corrected by the time of transmission, as by Segment.
-    expect(Date.parse(order?.timestamp ?? '') - timestamp.getTime()).toBeLessThan(60_000);
+    expect(Math.abs(Date.parse(order?.timestamp ?? '') - timestamp.getTime())).toBeLessThan(60_000);
   });
 
   it('@rudderstack/rudder-sdk-node: every call is stored', async () => {
@@ -89,7 +89,7 @@ describe('libraries, with only their address and key changed', () => {
     await expect.poll(() => accepted().length - before).toBe(3);
     await untilAllStored();
     const trial = (await readAllEvents(server)).find(({ event }) => event === 'Trial Started');
-    expect(Date.parse(trial?.timestamp ?? '')).toBe(timestamp.getTime());
+    expect(Math.abs(Date.parse(trial?.timestamp ?? '') - timestamp.getTime())).toBeLessThan(60_000);
   });
 
   it('@jitsu/js: every call is stored', async () => {

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isObject } from '../../base/json.ts';
 import { ApiError } from '../contract/errors.ts';
 
 /** Returns the write key of a request from its headers, else from its query. `undefined` if only the body may contain it. */
@@ -8,9 +7,9 @@ export function keyOfRequest(headers: IncomingHttpHeaders, query: Pick<URLSearch
   return keyOf(userOfBasic(headers.authorization)) ?? keyOf(header) ?? keyOf(query.get('writeKey'));
 }
 
-/** Returns the write key of a body: that of its root, else of its first message. Throws ApiError 401 without one. */
-export function keyOfBody(root: Readonly<Record<string, unknown>>, firstMessage: () => unknown): string {
-  const key = keyOf(root['writeKey']) ?? keyOfMessage(firstMessage());
+/** Returns the write key in a body: that of its root, else of its first message. Throws ApiError 401 without one. */
+export function keyOfBody(writeKey: unknown): string {
+  const key = keyOf(writeKey);
   if (key !== undefined) return key;
   throw new ApiError(
     'not_authenticated',
@@ -28,8 +27,4 @@ function keyOf(value: unknown): string | undefined {
 function userOfBasic(authorization: string | undefined): string | undefined {
   const encoded = /^\s*basic\s+(\S+)/i.exec(authorization ?? '')?.[1];
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString();
-}
-
-function keyOfMessage(message: unknown): string | undefined {
-  return isObject(message) ? keyOf(message['writeKey']) : undefined;
 }

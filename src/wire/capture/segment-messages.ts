@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { parseExactValues } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import type { MessageType } from '../contract/segment.ts';
@@ -8,8 +9,10 @@ import { validateEvent, type Refusal } from '../batch/validate.ts';
 
 /** Converts a message to events; the import format of Segment's archives does. It skips a message that it has read before. */
 export type MessageReader = (message: unknown) => MessageResult;
+/** An event without a timestamp happened when it was received. */
+export type MessageEvent = Omit<WireEvent, 'timestamp'> & Partial<Pick<WireEvent, 'timestamp'>>;
 export type MessageResult =
-  | { readonly kind: 'events'; readonly events: readonly WireEvent[] }
+  | { readonly kind: 'events'; readonly events: readonly MessageEvent[] }
   | { readonly kind: 'skipped' }
   | { readonly kind: 'unreadable'; readonly reason: string };
 
@@ -19,8 +22,8 @@ type Message = Readonly<Record<string, unknown>>;
 export interface MessageRequest {
   /** The type that the path implies. */
   readonly type: MessageType | undefined;
-  /** Members of the batch object; empty for a single message. */
-  readonly root: Message;
+  /** `context` of the batch, the default of its messages. */
+  readonly context: unknown;
   readonly ip: string | undefined;
   /** ms since the epoch. */
   readonly receivedAt: number;
@@ -46,7 +49,7 @@ export function convertMessages(scan: ScannedBatch, read: MessageReader, request
   };
   for (let index = 0; index < scan.count; index += 1) {
     const original = scan.json.subarray(fieldFrom(scan, index, 'event'), fieldTo(scan, index, 'event'));
-    const result = problemOf(scan, index, request) ?? read(asArchived(parse(original), request));
+    const result = problemOf(scan, index, request) ?? readMessage(read, parse(original), scan, request);
     if (result.kind === 'events') for (const event of result.events) add(index, Buffer.from(JSON.stringify(event)));
     else if (result.kind !== 'skipped') {
       const refusal = result.kind === 'refused' ? result.refusal : unreadable(result.reason);
@@ -76,26 +79,36 @@ function unreadable(reason: string): Refusal {
 }
 
 /**
- * Returns the message as its archive would have it: with the time of receipt, the sender's address and the defaults of its batch.
- * Segment's libraries send the time of the event as `timestamp`, which becomes `originalTimestamp`; if a message has both
- * (RudderStack), `timestamp` was set by the caller and stays.
+ * Converts a message. The event keeps the time that the client sent, also if its clock is wrong: its identity must not depend on
+ * the correction, which the pipeline makes. An event without a time gets that of its receipt, as on `/batch/`.
  */
-function asArchived(message: unknown, request: MessageRequest): unknown {
-  if (!isObject(message)) return message;
-  const { root, type, receivedAt } = request;
-  const { timestamp, originalTimestamp, ...rest } = message as Message;
-  return {
-    ...(type === undefined ? {} : { type }),
+function readMessage(
+  read: MessageReader,
+  message: unknown,
+  scan: ScannedBatch,
+  request: MessageRequest,
+): MessageResult {
+  if (!isObject(message)) return read(message);
+  const { timestamp, originalTimestamp, sentAt: _, receivedAt: _received, ...rest } = message as Message;
+  const time = timestamp ?? originalTimestamp;
+  const result = read({
+    ...(request.type === undefined ? {} : { type: request.type }),
     ...rest,
-    ...(originalTimestamp === undefined ? { originalTimestamp: timestamp } : { timestamp, originalTimestamp }),
-    sentAt: rest['sentAt'] ?? root['sentAt'],
-    receivedAt: new Date(receivedAt).toISOString(),
+    ...(hasId(rest) || scan.historicalMigration ? {} : { messageId: randomUUID() }),
+    timestamp: time ?? new Date(request.receivedAt).toISOString(),
     context: contextOf(rest, request),
-  };
+  });
+  if (time !== undefined || result.kind !== 'events') return result;
+  return { kind: 'events', events: result.events.map(({ timestamp: _time, ...event }) => event) };
 }
 
-function contextOf(message: Message, { root, ip }: MessageRequest): Message {
-  const context = { ...membersOf(root['context']), ...membersOf(message['context']) };
+/** Live messages without an id are all different, as on `/batch/`; historical ones get an id of their content. */
+function hasId({ messageId }: Message): boolean {
+  return messageId !== undefined && messageId !== null && messageId !== '';
+}
+
+function contextOf(message: Message, { context: ofBatch, ip }: MessageRequest): Message {
+  const context = { ...membersOf(ofBatch), ...membersOf(message['context']) };
   return ip !== undefined && context['ip'] === undefined && isFromDevice(message, context)
     ? { ...context, ip }
     : context;

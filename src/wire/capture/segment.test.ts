@@ -127,6 +127,20 @@ describe('messages', () => {
     expect(second.map(({ uuid }) => uuid)).toEqual(first.map(({ uuid }) => uuid));
   });
 
+  it('without an id are different events, unless they are history', async () => {
+    const batch = [track(''), { ...track(''), messageId: undefined }];
+    const timestamp = '2020-01-02T03:04:05.678Z';
+    const uuids = async (sent: object, lane?: 'historical'): Promise<number> =>
+      new Set((await storedBy(() => send(sent, {}), lane)).map(({ uuid }) => uuid)).size;
+    expect(await uuids({ batch })).toBe(2);
+    const history = { historical_migration: true, batch: batch.map((each) => Object.assign(each, { timestamp })) };
+    const twice = [
+      await storedBy(() => send(history), 'historical'),
+      await storedBy(() => send(history), 'historical'),
+    ];
+    expect(twice[0]?.map(({ uuid }) => uuid)).toEqual(twice[1]?.map(({ uuid }) => uuid));
+  });
+
   it('keep every digit', async () => {
     await send(
       '{"batch":[{"type":"track","event":"e","userId":1234567890123456789,"properties":{"n":12345678901234567890,"d":0.1234567890123456789}}]}',
@@ -144,23 +158,26 @@ describe('messages', () => {
 });
 
 describe('times', () => {
-  const timeOf = async (message: object, batch: object = {}): Promise<string | undefined> =>
-    (await storedBy(() => send({ ...batch, batch: [track('', message)] })))[0]?.timestamp;
+  const timestamp = '2049-01-01T10:00:00.000Z';
+  const timesOf = async (message: object, batch: object = {}): Promise<unknown> => {
+    const events = await storedBy(() => send({ ...batch, batch: [track('', message)] }));
+    return [events[0]?.timestamp, (await capture.records()).at(-1)?.header.sentAt];
+  };
 
-  it('are corrected by the difference between sentAt and receipt, of the batch or of the message', async () => {
-    const timestamp = '2049-01-01T10:00:00.000Z';
+  it('are those of the client, and sentAt of the batch or of its first message corrects its clock later', async () => {
     const sentAt = '2049-01-01T10:00:05.000Z';
-    expect(await timeOf({ timestamp }, { sentAt })).toBe(iso(now() - 5000));
-    expect(await timeOf({ timestamp, sentAt }, { sentAt: '2049-01-01T12:00:00.000Z' })).toBe(iso(now() - 5000));
+    expect(await timesOf({ timestamp }, { sentAt })).toEqual([timestamp, Date.parse(sentAt)]);
+    expect(await timesOf({ timestamp, sentAt })).toEqual([timestamp, Date.parse(sentAt)]);
+    expect(await timesOf({ timestamp })).toEqual([timestamp, undefined]);
   });
 
-  it('that a caller of RudderStack sets beside originalTimestamp are kept', async () => {
-    const times = { timestamp: '2024-01-02T03:04:05.000Z', originalTimestamp: iso(now()), sentAt: iso(now() - 9000) };
-    expect(await timeOf(times)).toBe('2024-01-02T03:04:05.000Z');
+  it('may be in originalTimestamp alone; beside it, timestamp is what the caller set', async () => {
+    expect(await timesOf({ originalTimestamp: timestamp })).toEqual([timestamp, undefined]);
+    expect(await timesOf({ originalTimestamp: '2049-02-02T10:00:00Z', timestamp })).toEqual([timestamp, undefined]);
   });
 
   it('are those of receipt if the message has none', async () => {
-    expect(await timeOf({})).toBe(iso(now()));
+    expect(await timesOf({})).toEqual([undefined, undefined]);
   });
 });
 

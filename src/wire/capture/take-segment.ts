@@ -4,6 +4,8 @@ import { rootOf } from '../batch/root-of.ts';
 import { scanBatch } from '../batch/scan.ts';
 import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import { fieldFrom, fieldTo } from '../batch/spans.ts';
+import { parseTimestamp } from '../batch/timestamps.ts';
+import { objectIn } from '../../base/json.ts';
 import { validateEvent } from '../batch/validate.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { MessageType, SegmentAnswer } from '../contract/segment.ts';
@@ -50,10 +52,11 @@ export async function takeSegment(deps: SegmentDeps, request: SegmentRequest): P
   if (scan.count === 0)
     throw new ApiError('invalid_input', 'expected at least one message, got: none', { attr: 'batch' });
   const root = scan.root === 'batch' ? rootOf(scan) : {};
-  const projectId = known ?? (await projects.projectOf(keyOfBody(root, () => firstOf(scan))));
+  const projectId = known ?? (await projects.projectOf(keyOfBody(root['writeKey'] ?? firstOf(scan)['writeKey'])));
   // Converted events repeat the messages, and may be larger.
   request.hold(2 * json.length);
-  const converted = convertMessages(scan, deps.createMessageReader(), { type, root, ip, receivedAt });
+  const { context } = root;
+  const converted = convertMessages(scan, deps.createMessageReader(), { type, context, ip, receivedAt });
   const lane: Lane = scan.historicalMigration ? 'historical' : 'live';
   const { rejections, good } = validate(scan, converted, {
     lane,
@@ -65,7 +68,8 @@ export async function takeSegment(deps: SegmentDeps, request: SegmentRequest): P
   if (good > 0) {
     const { body } = converted;
     const batch = { lane, projectId, body, encoding: 'identity', events: good, receivedAt, requestId } as const;
-    await storeBatch(deps, batch, request.completeAt);
+    const sentAt = sentAtOf(root['sentAt'] ?? firstOf(scan)['sentAt']);
+    await storeBatch(deps, sentAt === undefined ? batch : { ...batch, sentAt }, request.completeAt);
   }
   const { status: _, ...rejected } = answerFor(rejections);
   return { success: true, ...rejected };
@@ -77,10 +81,15 @@ async function decode({ settings, gunzip }: SegmentDeps, { body, hints, hold }: 
   return json;
 }
 
-/** Parses the first message, which may contain the key. One that is too deep to be read has none. */
-function firstOf(scan: ScannedBatch): unknown {
-  const text = scan.json.toString('utf8', fieldFrom(scan, 0, 'event'), fieldTo(scan, 0, 'event'));
-  return JSON.parse(text);
+/** Parses the first message, which may contain what applies to the request: the key and the time of sending. */
+function firstOf(scan: ScannedBatch): Readonly<Record<string, unknown>> {
+  return objectIn(scan.json.toString('utf8', fieldFrom(scan, 0, 'event'), fieldTo(scan, 0, 'event'))) ?? {};
+}
+
+/** Returns when the client claims to have sent the body, in ms since the epoch. An unreadable value is ignored. */
+function sentAtOf(value: unknown): number | undefined {
+  const micros = typeof value === 'string' ? parseTimestamp(value) : undefined;
+  return micros === undefined ? undefined : Math.round(micros / 1000);
 }
 
 interface ValidateOptions {
