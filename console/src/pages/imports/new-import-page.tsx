@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Check } from 'lucide-react';
-import { type ReactNode, type RefObject, useLayoutEffect, useRef } from 'react';
+import { lazy, type ReactNode, type RefObject, Suspense, useLayoutEffect, useRef } from 'react';
 import { classNames } from '../../components/class-names.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
@@ -12,10 +12,12 @@ import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import { ConnectStep, SourceTiles } from './connect-step.tsx';
 import { configQuery, settingsQuery, sourcesQuery } from './imports-query.ts';
 import { type WizardStep, wizardSteps } from './imports-search.ts';
-import { MapStep } from './map-step.tsx';
-import { ReviewStep } from './review-step.tsx';
 
 const route = getRouteApi('/projects/$projectId/imports/new');
+
+// Every import begins with the first step.
+const MapStep = lazy(async () => ({ default: (await import('./map-step.tsx')).MapStep }));
+const ReviewStep = lazy(async () => ({ default: (await import('./review-step.tsx')).ReviewStep }));
 
 /** The import wizard. The current step and its objects are in the URL. */
 export function NewImportPage() {
@@ -34,7 +36,9 @@ export function NewImportPage() {
       />
       <Steps current={step} />
       {canEdit ? (
-        <Step step={step} />
+        <Suspense fallback={<Loading />}>
+          <Step step={step} />
+        </Suspense>
       ) : (
         <EmptyState title="No permission to import">Ask an administrator for the editor role.</EmptyState>
       )}
