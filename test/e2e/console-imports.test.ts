@@ -267,6 +267,10 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     expect(await lookFaults(under, 'imports-undo')).toEqual([]);
     await dialog.getByRole('button', { name: 'Undo 109 events' }).click();
     await page.getByText('undone', { exact: true }).waitFor();
+    await page.getByText('1 of 1 month').waitFor();
+    await page.getByRole('tab', { name: 'Reconciliation' }).click();
+    await page.getByText('Undone. 109 events were removed.').waitFor();
+    expect(await page.getByText('The store holds all', { exact: false }).count()).toBe(0);
   });
 
   it('a failed check is shown in red and offers to skip the rejected records without another check', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ImportStageRecord } from '../../../src/wire/contract/import-runs.ts';
-import { runProgress } from './run-progress.ts';
+import { durationMs, runProgress } from './run-progress.ts';
 
 function stage(name: ImportStageRecord['stage'], more: Partial<ImportStageRecord> = {}): ImportStageRecord {
   return {
@@ -27,6 +27,14 @@ const read = stage('export', {
   state: 'done',
   started_at: '2026-11-01T10:00:00Z',
   finished_at: '2026-11-01T10:01:00Z',
+});
+
+it('the duration of a run is the time to its end, and of an undone one that of the undo', () => {
+  const run = { started_at: '2026-11-01T10:00:00Z', finished_at: '2026-11-01T12:00:00Z' };
+  const undo = stage('undo', { started_at: '2026-11-01T11:59:30Z', finished_at: run.finished_at });
+  expect(durationMs({ ...run, stages: [read] })).toBe(7_200_000);
+  expect(durationMs({ ...run, stages: [undo] })).toBe(30_000);
+  expect(durationMs({ ...run, finished_at: null, stages: [read] })).toBeUndefined();
 });
 
 it('the progress of a run covers all of its stages, weighted by their usual duration', () => {

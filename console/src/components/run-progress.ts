@@ -78,10 +78,8 @@ function leftMs(stages: readonly ImportStageRecord[], active: ImportStageRecord)
   return activeMs + (knownMs / knownWeight) * pendingWeight;
 }
 
-/** Returns the time from start to end of a run; `undefined` before its end. */
-export function durationMs({
-  started_at: start,
-  finished_at: end,
-}: Pick<ImportRunRecord, 'started_at' | 'finished_at'>): number | undefined {
+/** Returns the time from start to end of a run, or of its undo; `undefined` before its end. */
+export function durationMs(run: Pick<ImportRunRecord, 'started_at' | 'finished_at' | 'stages'>): number | undefined {
+  const { started_at: start, finished_at: end } = run.stages.find(({ stage }) => stage === 'undo') ?? run;
   return start === null || end === null ? undefined : Date.parse(end) - Date.parse(start);
 }

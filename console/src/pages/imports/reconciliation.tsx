@@ -37,8 +37,18 @@ export function Verdict(options: ReportOptions) {
   return data === undefined ? null : <VerdictNotice report={data} />;
 }
 
-function VerdictNotice({ report: { verdict, summary } }: { readonly report: Pick<Report, 'verdict' | 'summary'> }) {
+type Outcome = Pick<Report, 'verdict' | 'summary' | 'undo'>;
+
+function VerdictNotice({ report: { verdict, summary, undo } }: { readonly report: Outcome }) {
   const { label, tone } = importVerdicts[verdict];
+  if (undo !== undefined) {
+    return (
+      <Notice tone="info">
+        <span className="font-semibold">Undone.</span> <NumberText value={undo.plan.events} /> events were removed. The
+        figures below are those before the undo.
+      </Notice>
+    );
+  }
   return (
     <Notice tone={tone === 'neutral' ? 'info' : tone}>
       <span className="font-semibold">{label}.</span> <UserText text={summary} />

@@ -30,6 +30,8 @@ export interface CheckResult {
 export interface Report {
   readonly verdict: ImportVerdict;
   readonly summary: string;
+  /** Set once the run is undone; the other figures are those before the undo. */
+  readonly undo?: { readonly plan: { readonly events: number } };
   readonly balance: readonly {
     readonly name: string;
     readonly left: number;

@@ -24,7 +24,7 @@ const partUnits: Readonly<Record<Exclude<Stage['stage'], 'report'>, string>> = {
   replace: 'day',
   load: 'day',
   verify: 'day',
-  undo: 'day',
+  undo: 'month',
 };
 
 /** The stages of a run with parts, amount, rate and time left. */
