@@ -53,3 +53,12 @@ it('an object that is kept whole is one field, and properties that imports add h
     [null, '$geoip_disable'],
   ]);
 });
+
+it('an object within the properties of a record is one field of its event', () => {
+  const record = { event_properties: { plan: 'pro', nested: { a: [1, { b: null }], c: { d: 1 } } } };
+  const event = { properties: { plan: 'pro', nested: { a: [1, { b: null }], c: { d: 1 } } } };
+  expect(mapFields(record, event).map(({ from, to }) => [from, to])).toEqual([
+    ['event_properties.plan', 'plan'],
+    ['event_properties.nested', 'nested'],
+  ]);
+});

@@ -21,10 +21,15 @@ const depthMax = 4;
  */
 export function mapFields(record: JsonObject, event: JsonObject): MappedField[] {
   const fields = eventFields(event);
-  const objects = fields.filter(({ path, value }) => isJsonObject(value) && sameJson(value, record[path]));
-  const isWhole = ({ path }: Leaf): boolean => objects.some((each) => path.startsWith(`${each.path}.`));
+  const objects = objectsOf(record);
+  const pairs = new Map<Leaf, Leaf>();
+  for (const field of fields) {
+    const found = objects.find((object) => hasSameName(object, field) && sameJson(object.value, field.value));
+    if (found !== undefined) pairs.set(field, found);
+  }
+  const whole = [...pairs.values()];
+  const isWhole = ({ path }: Leaf): boolean => whole.some((each) => path.startsWith(`${each.path}.`));
   const free = new Set(leavesOf(record).filter((leaf) => !isWhole(leaf)));
-  const pairs = new Map<Leaf, Leaf>(objects.map((each) => [each, each]));
   for (const isPair of [hasSameName, (_: Leaf, { path }: Leaf) => !addedByImport.has(path)]) {
     for (const field of fields) {
       if (pairs.has(field)) continue;
@@ -48,6 +53,20 @@ function eventFields({ properties, ...own }: JsonObject): Leaf[] {
   return [...Object.entries(own), ...Object.entries(isJsonObject(properties) ? properties : {})].map(
     ([path, value]) => ({ path, value }),
   );
+}
+
+/** Returns the objects within a record, outer ones first. */
+function objectsOf(record: JsonObject): Leaf[] {
+  const objects: Leaf[] = [];
+  const visit = (value: JsonObject, prefix: string, depth: number): void => {
+    for (const [key, item] of Object.entries(value)) {
+      if (!isJsonObject(item) || objects.length >= leavesMax) continue;
+      objects.push({ path: `${prefix}${key}`, value: item });
+      if (depth < depthMax) visit(item, `${prefix}${key}.`, depth + 1);
+    }
+  };
+  visit(record, '', 1);
+  return objects;
 }
 
 function leavesOf(record: JsonObject): Leaf[] {
