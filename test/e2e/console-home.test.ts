@@ -61,6 +61,7 @@ describe.skipIf(!chromiumPath)('the home page', () => {
     await under.open('home');
     const { page } = under;
     await page.getByText('Waiting for the first event').waitFor();
+    await page.getByText('No events in the last two days.').waitFor();
     expect(await lookFaults(under, 'home-new')).toEqual([]);
     await page.getByRole('tab', { name: 'Python' }).click();
     await page.waitForURL('**/home?sender=python');

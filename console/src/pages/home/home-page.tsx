@@ -100,6 +100,8 @@ function VolumeChart() {
     <Section title="Events by hour" description="By event time, last two days.">
       {data === undefined ? (
         <Loading label="Counting events" />
+      ) : data.results.length === 0 ? (
+        <p className="text-sm text-soft">No events in the last two days.</p>
       ) : (
         <Chart
           label="Events by hour"
