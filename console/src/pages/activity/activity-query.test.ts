@@ -26,6 +26,8 @@ describe('activity', () => {
     const sentence = (activity: string, scope: string) => sentenceOf({ activity, scope, detail });
     expect(sentence('config_updated', 'PluginConfig')).toBe('Changed settings of config Files');
     expect(sentence('run', 'ImportRun')).toBe('Started import run Files');
+    expect(sentence('resume', 'ImportRun')).toBe('Resumed import run Files');
+    expect(sentence('undo', 'ImportRun')).toBe('Undid import run Files');
     expect(sentence('set_aside', 'Other')).toBe('Set aside Other Files');
     expect(itemOf({ scope: 'ImportRun', item_id: '01a21924-49db-7000-8000-000000000000' })).toBe('import run 01a21924');
     expect(itemOf({ scope: 'User', item_id: '7' })).toBe('user 7');
