@@ -151,6 +151,12 @@ function parseAnswer(url: string, { text, header }: ServiceAnswer): unknown {
   }
 }
 
+/** Says how to create a key with the scope that the refused one lacks. */
+function scopeAdvice(detail: string): string {
+  const scope = /missing required scope '([\w:]+)'/.exec(detail)?.[1];
+  return scope === undefined ? '' : `; "millrace keys create --scope ${scope}" creates one with it`;
+}
+
 function errorOf({ status, statusText, header, text }: ServiceAnswer, withKey: boolean): CommandError {
   const detail = detailOf(text) ?? statusText;
   const requestId = header('x-request-id');
@@ -161,7 +167,7 @@ function errorOf({ status, statusText, header, text }: ServiceAnswer, withKey: b
       `${detail} Give --api-key, MILLRACE_API_KEY or --profile; "millrace keys create" creates one.`,
     );
   }
-  if (status === 401 || status === 403) return new CommandError('auth', `${detail}${where}`);
+  if (status === 401 || status === 403) return new CommandError('auth', `${detail}${scopeAdvice(detail)}${where}`);
   if (status === 404) return new CommandError('notFound', `${detail}${where}`, { status });
   if (status === 429) {
     const wait = header('retry-after');

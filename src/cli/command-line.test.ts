@@ -32,6 +32,7 @@ describe('the command line for users and scripts', () => {
     ['serve --prot 1', 'Did you mean --port?'],
     ['help import rum', 'import has no command "rum"; did you mean run?'],
     ['send', 'expected a file, or - for stdin'],
+    ['send src', 'got the directory src; "millrace import" reads directories'],
     ['configs list --family nonsense', 'Allowed choices are transformations, import-apps'],
     ['completion tcsh', 'Allowed choices are bash, zsh, fish'],
     ['events list --url ftp://x', '--url: expected an address'],

@@ -102,6 +102,13 @@ describe('a refusal of the service becomes an exit code and a message', () => {
     expect(finished.code).toBe(code);
   });
 
+  it('a key without the scope is refused with the command that creates one with it', async () => {
+    answer = () => ({ status: 403, body: { detail: "API key missing required scope 'query:read'" } });
+    expect((await run('events counts')).stderr).toContain(
+      '"millrace keys create --scope query:read" creates one with it',
+    );
+  });
+
   it('the address of another service is recognised', async () => {
     answer = () => ({ status: 200, body: 'x' });
     const html = createServer((_request, response) => response.end('<html></html>'));

@@ -80,7 +80,11 @@ function isHistorical(head: Buffer): boolean {
 function statOf(path: string): Stats {
   try {
     const stat = statSync(path);
-    if (stat.isDirectory()) throw new CommandError('usage', `expected a file, got the directory ${path}`);
+    if (stat.isDirectory())
+      throw new CommandError(
+        'usage',
+        `expected a file, got the directory ${path}; "millrace import" reads directories`,
+      );
     return stat;
   } catch (cause) {
     if (cause instanceof CommandError) throw cause;
