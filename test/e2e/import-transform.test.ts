@@ -83,7 +83,7 @@ it('killed with kill -9 in the check of a run with a transform, the run stores t
     expect.objectContaining({
       check: 'transform',
       level: 'fine',
-      message: 'the transform "Renamer" takes the first 100 events',
+      message: 'The transform "Renamer" takes the first 100 events',
     }),
   );
   const run = await startImport(server, config);
