@@ -202,7 +202,7 @@ function useTableRows<Row extends RowData>(props: TableRowsProps<Row>) {
 
 /** On narrow screens a cell is a line of a card: label, then value. */
 const cardCell =
-  'max-sm:static max-sm:flex max-sm:border-0 max-sm:bg-transparent max-sm:px-0 max-sm:py-0.5 max-sm:data-label:before:w-28 max-sm:data-label:before:shrink-0 max-sm:data-label:before:text-soft max-sm:data-label:before:content-[attr(data-label)]';
+  'max-sm:static max-sm:flex max-sm:border-0 max-sm:bg-transparent max-sm:px-0 max-sm:py-0.5 max-sm:data-label:before:w-28 max-sm:data-label:before:shrink-0 max-sm:data-label:before:pr-2 max-sm:data-label:before:wrap-anywhere max-sm:data-label:before:text-soft max-sm:data-label:before:content-[attr(data-label)]';
 
 function labelOf({ label, header }: { readonly label?: string; readonly header: ReactNode }): string | undefined {
   return label ?? (typeof header === 'string' ? header : undefined);
