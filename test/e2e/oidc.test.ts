@@ -37,6 +37,7 @@ describe.skipIf(!chromiumPath)('signing in with a provider', () => {
       MILLRACE_OIDC_ALLOWED_DOMAINS: 'example.com',
       MILLRACE_OIDC_ROLES: '/analytics/admins=admin, /analytics/editors=editor, /analytics=viewer',
       MILLRACE_OIDC_NAME: 'Example ID',
+      MILLRACE_SESSION_HOURS_MAX: '12',
     });
     cleanup.defer(async () => void (await server.terminate()));
     console = cleanup.use(await startConsole({ server, signedOut: true }));
@@ -112,8 +113,11 @@ describe.skipIf(!chromiumPath)('signing in with a provider', () => {
     const user = await userOf(login);
     expect(user).toMatchObject({ role: 'editor', first_name: `Name of ${login}`, sessions: 1 });
     expect(await activities(user?.id ?? 0)).toEqual(['created (service)', 'signed_in']);
-    const sessions = await apiGet<{ opened_by: string }[]>(server, `/api/users/${user?.id}/sessions/`);
+    const path = `/api/users/${user?.id}/sessions/`;
+    const sessions = await apiGet<{ opened_by: string; created_at: string; expires_at: string }[]>(server, path);
     expect(sessions).toMatchObject([{ opened_by: 'oidc' }]);
+    const [{ created_at: from = '', expires_at: until = '' } = {}] = sessions;
+    expect(Date.parse(until) - Date.parse(from)).toBe(12 * 3_600_000);
   });
 
   it('roles follow groups at every sign-in, also if the provider has claims in the user info only', async () => {

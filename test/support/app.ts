@@ -6,6 +6,7 @@ import type { OidcSignIn } from '../../src/server/sign-in/oidc-sign-in.ts';
 import type { ApiRoute } from '../../src/server/http/api-route.ts';
 import { createAuth, type Auth } from '../../src/server/http/auth.ts';
 import { createRateLimiter, parseRateLimit, type RateWindow } from '../../src/server/http/rate-limit.ts';
+import { policiesOf } from '../../src/server/http/policies.ts';
 import { buildServer, type ServedApi, type ServerDeps } from '../../src/server/http/server.ts';
 import type { Metadata } from '../../src/stores/metadata/database.ts';
 import { createOrganization } from '../../src/stores/metadata/organizations.ts';
@@ -80,7 +81,8 @@ export async function startTestApp(
   const log = createLog('debug', { write: (line: string) => void logged.push(JSON.parse(line)) });
   const metrics = createMetrics();
   const settings = { ...loadSettings({ env: {} }).settings, apiRateLimit: 'off', ...changed };
-  const auth = createAuth({ db, clock, log, wrongKeys: createRateLimiter(wrongKeyWindows, clock) });
+  const { sessionPolicy } = policiesOf(settings);
+  const auth = createAuth({ db, clock, log, sessionPolicy, wrongKeys: createRateLimiter(wrongKeyWindows, clock) });
   const windows = parseRateLimit(settings.apiRateLimit);
   const rateLimiter = windows.length === 0 ? undefined : createRateLimiter(windows, clock);
   const api = {

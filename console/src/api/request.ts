@@ -1,5 +1,10 @@
+import { unattendedHeader } from '../../../src/wire/contract/sign-in-header.ts';
 import { errorOf, unreachable } from './api-error.ts';
+import { watchAttendance } from './attendance.ts';
 import { parseExact } from './exact-json.ts';
+
+/** Absent outside of a page. */
+const attendance = typeof window === 'undefined' ? undefined : watchAttendance(window);
 
 type QueryValue = string | number | boolean | null | undefined | readonly (string | number)[];
 export type Query = Readonly<Record<string, QueryValue>>;
@@ -31,6 +36,8 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
     method,
     headers: {
       accept: 'application/json',
+      // What a user has started, such as an upload, is a use of the session however long it takes.
+      ...(method === 'GET' && attendance?.isUnattended() === true ? { [unattendedHeader]: 'true' } : {}),
       ...(isJson(body) ? { 'content-type': 'application/json' } : {}),
       ...headers,
     },

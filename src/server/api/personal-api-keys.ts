@@ -12,6 +12,7 @@ import { isGrantedScope } from '../../wire/contract/scopes.ts';
 import { actorOf } from '../http/actor.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute, type Principal } from '../http/api-route.ts';
 import { issueKey } from '../http/issue-key.ts';
+import { checkExpiry, latestExpiry } from '../http/key-expiry.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import {
   deletePersonalApiKey,
@@ -30,6 +31,8 @@ export interface PersonalApiKeyRouteDeps {
   readonly clock: Clock;
   /** Called after a key was rolled or deleted, so that the old value stops working immediately. */
   readonly forgetKey: (keyId: string) => void;
+  /** Days within which new keys must expire; `undefined` for no limit. */
+  readonly keyDaysMax?: number | undefined;
 }
 
 const keys = '/api/personal_api_keys';
@@ -82,7 +85,7 @@ function readRoutes({ db }: PersonalApiKeyRouteDeps): ApiRoute[] {
   ];
 }
 
-function createRoute({ db, clock }: PersonalApiKeyRouteDeps): ApiRoute {
+function createRoute({ db, clock, keyDaysMax }: PersonalApiKeyRouteDeps): ApiRoute {
   return apiRoute({
     method: 'POST',
     path: keys,
@@ -90,7 +93,9 @@ function createRoute({ db, clock }: PersonalApiKeyRouteDeps): ApiRoute {
     role: 'viewer',
     tag,
     summary: 'Create a personal API key',
-    description: 'Returns the value once. A key can only create keys with at most its own rights.',
+    description:
+      'Returns the value once. A key can only create keys with at most its own rights. `key_days_max` of GET /api/scopes is the longest ' +
+      'time until the expiry.',
     body: personalApiKeyCreateSchema,
     namesUnknownFields: true,
     responses: { 201: personalApiKeyWithValueSchema },
@@ -102,6 +107,7 @@ function createRoute({ db, clock }: PersonalApiKeyRouteDeps): ApiRoute {
         scopedProjects: body.scoped_teams?.length ? [...new Set(body.scoped_teams)] : null,
         expiresAt: body.expires_at ? futureTime(body.expires_at, clock.now()) : null,
       };
+      checkExpiry(wanted.expiresAt, keyDaysMax, clock.now());
       checkScopesKnown(wanted.scopes);
       await checkNotMoreThanOwn(db, principal, wanted);
       await checkProjectsExist(db, principal, wanted.scopedProjects);
@@ -112,7 +118,7 @@ function createRoute({ db, clock }: PersonalApiKeyRouteDeps): ApiRoute {
 }
 
 function changeRoutes(deps: PersonalApiKeyRouteDeps): ApiRoute[] {
-  const { db, clock, forgetKey } = deps;
+  const { db, clock, forgetKey, keyDaysMax } = deps;
   return [
     apiRoute({
       method: 'POST',
@@ -121,7 +127,8 @@ function changeRoutes(deps: PersonalApiKeyRouteDeps): ApiRoute[] {
       role: 'viewer',
       tag,
       summary: 'Roll a personal API key',
-      description: 'Revokes the old value immediately and returns the new one once.',
+      description:
+        'Revokes the old value immediately and returns the new one once. The expiry stays, unless it is later than keys may expire now.',
       params: personalApiKeyParamsSchema,
       body: Type.Object({}),
       namesUnknownFields: true,
@@ -132,8 +139,11 @@ function changeRoutes(deps: PersonalApiKeyRouteDeps): ApiRoute[] {
         // Rolling reveals the key: the same rule as for creating one.
         await checkNotMoreThanOwn(db, principal, before);
         const now = clock.now();
+        const expiresAt = earlierExpiry(before.expiresAt, latestExpiry(keyDaysMax, now));
         const rolled = await db.transaction().execute(async (tx) => {
-          const issued = orNotFound(await rollPersonalApiKey(tx, principal.userId, params.id, now));
+          const issued = orNotFound(
+            await rollPersonalApiKey(tx, { userId: principal.userId, id: params.id, expiresAt }, now),
+          );
           await recordKey(tx, actorOf(request), { activity: 'rolled', before, key: issued.key, now });
           return issued;
         });
@@ -174,6 +184,11 @@ export async function deleteKey(
 
 async function ownKey(db: Metadata, principal: Principal, id: string): Promise<PersonalApiKey> {
   return orNotFound(await getPersonalApiKey(db, principal.userId, id));
+}
+
+function earlierExpiry(expiresAt: string | null, latest: string | undefined): string | null {
+  if (latest === undefined) return expiresAt;
+  return expiresAt === null || expiresAt > latest ? latest : expiresAt;
 }
 
 function checkScopesKnown(scopes: readonly string[]): void {

@@ -65,6 +65,7 @@ import { listProjects } from '../../stores/metadata/projects.ts';
 import { personalApiKeyParamsSchema, personalApiKeySchema } from '../../wire/contract/keys.ts';
 import { userParamsSchema } from '../../wire/contract/users.ts';
 import { listPersonalApiKeys } from '../../stores/metadata/personal-api-keys.ts';
+import type { SessionPolicy } from '../../stores/metadata/sessions.ts';
 
 interface UserKeyRouteDeps {
   readonly db: Metadata;
@@ -133,6 +134,10 @@ export interface ApiDeps {
   readonly agreementMode: AgreementMode;
   /** Name of the provider that users sign in with; `undefined` if none is set up. */
   readonly oidcName?: string | undefined;
+  /** Default: sessions of 14 days. */
+  readonly sessionPolicy?: SessionPolicy;
+  /** Days within which new keys must expire; `undefined` for no limit. */
+  readonly keyDaysMax?: number | undefined;
   readonly forgetUser: (userId: number) => void;
   readonly forgetProject: (projectId: number) => void;
 }
@@ -160,7 +165,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...signInRoutes({ oidcName: deps.oidcName }),
     ...personalApiKeyRoutes(deps),
     ...userKeyRoutes(deps),
-    ...scopeCatalogueRoutes(),
+    ...scopeCatalogueRoutes(deps),
     ...pluginRoutes(deps),
     ...pluginConfigRoutes(deps),
     ...pluginConfigViewRoutes(deps),
@@ -193,17 +198,17 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
 }
 
 /** Routes of scopes and roles. */
-export function scopeCatalogueRoutes(): ApiRoute[] {
+export function scopeCatalogueRoutes({ keyDaysMax }: Pick<ApiDeps, 'keyDaysMax'> = {}): ApiRoute[] {
   return [
     apiRoute({
       method: 'GET',
       path: '/api/scopes',
       scope: 'any-key',
       tag: 'Personal API keys',
-      summary: 'List scopes, scope presets and user roles',
+      summary: 'List scopes, scope presets, user roles and the policy of keys',
       description: "Returns scopes and roles. A key has the permissions of its scopes, limited by its user's role.",
       responses: { 200: scopeCatalogueSchema },
-      handler: async () => ({ status: 200, body: scopeCatalogue }),
+      handler: async () => ({ status: 200, body: { ...scopeCatalogue, key_days_max: keyDaysMax ?? null } }),
     }),
   ];
 }

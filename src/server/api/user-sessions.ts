@@ -10,7 +10,7 @@ import {
 import { userParamsSchema } from '../../wire/contract/users.ts';
 import { apiRoute, type ApiRoute, type Principal } from '../http/api-route.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
-import { endSessions, listSessions, type ListedSession } from '../../stores/metadata/sessions.ts';
+import { endSessions, listSessions, type ListedSession, type SessionPolicy } from '../../stores/metadata/sessions.ts';
 import { userOf } from './users.ts';
 
 export interface UserSessionRouteDeps {
@@ -18,6 +18,8 @@ export interface UserSessionRouteDeps {
   readonly clock: Clock;
   /** Called after sessions of a user were ended, so that they stop working immediately. */
   readonly forgetUser: (userId: number) => void;
+  /** Default: sessions of 14 days. */
+  readonly sessionPolicy?: SessionPolicy;
 }
 
 const tag = 'Sessions';
@@ -29,7 +31,7 @@ export function userSessionRoutes(deps: UserSessionRouteDeps): ApiRoute[] {
   return [...ownRoutes(deps), ...adminRoutes(deps)];
 }
 
-function ownRoutes({ db, clock, forgetUser }: UserSessionRouteDeps): ApiRoute[] {
+function ownRoutes({ db, clock, forgetUser, sessionPolicy }: UserSessionRouteDeps): ApiRoute[] {
   return [
     apiRoute({
       method: 'GET',
@@ -39,7 +41,7 @@ function ownRoutes({ db, clock, forgetUser }: UserSessionRouteDeps): ApiRoute[] 
       summary: 'List your console sessions, newest first',
       responses: { 200: sessionListSchema },
       handler: async ({ principal }) => {
-        const sessions = await listSessions(db, principal.userId, clock.now());
+        const sessions = await listSessions(db, principal.userId, clock.now(), sessionPolicy);
         return { status: 200, body: sessions.map((session) => toRecord(session, principal)) };
       },
     }),
@@ -80,7 +82,7 @@ function ownRoutes({ db, clock, forgetUser }: UserSessionRouteDeps): ApiRoute[] 
   ];
 }
 
-function adminRoutes({ db, clock, forgetUser }: UserSessionRouteDeps): ApiRoute[] {
+function adminRoutes({ db, clock, forgetUser, sessionPolicy }: UserSessionRouteDeps): ApiRoute[] {
   return [
     apiRoute({
       method: 'GET',
@@ -93,7 +95,7 @@ function adminRoutes({ db, clock, forgetUser }: UserSessionRouteDeps): ApiRoute[
       responses: { 200: sessionListSchema },
       handler: async ({ principal, params }) => {
         const user = await userOf(db, principal.organizationId, params.user_id);
-        const sessions = await listSessions(db, user.id, clock.now());
+        const sessions = await listSessions(db, user.id, clock.now(), sessionPolicy);
         return { status: 200, body: sessions.map((session) => toRecord(session, principal)) };
       },
     }),

@@ -16,7 +16,7 @@ import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { recordUser } from '../../stores/metadata/record-user.ts';
-import { createLoginLink, invitationMs, loginLinkMs } from '../../stores/metadata/sessions.ts';
+import { createLoginLink, invitationMs, loginLinkMs, type SessionPolicy } from '../../stores/metadata/sessions.ts';
 import { userFacts, type UserFacts } from '../../stores/metadata/user-facts.ts';
 import { userFields } from '../../stores/metadata/user-fields.ts';
 import {
@@ -36,6 +36,8 @@ export interface UserRouteDeps {
   readonly clock: Clock;
   /** Called after a user's permissions have changed, so that the change applies immediately. */
   readonly forgetUser: (userId: number) => void;
+  /** Default: sessions of 14 days. */
+  readonly sessionPolicy?: SessionPolicy;
 }
 
 const path = '/api/users';
@@ -47,7 +49,7 @@ export function userRoutes(deps: UserRouteDeps): ApiRoute[] {
   return [...readRoutes(deps), inviteRoute(deps), linkRoute(deps), ...changeRoutes(deps)];
 }
 
-function readRoutes({ db, clock }: UserRouteDeps): ApiRoute[] {
+function readRoutes({ db, clock, sessionPolicy }: UserRouteDeps): ApiRoute[] {
   return [
     apiRoute({
       method: 'GET',
@@ -59,7 +61,7 @@ function readRoutes({ db, clock }: UserRouteDeps): ApiRoute[] {
       responses: { 200: userListSchema },
       handler: async ({ principal }) => {
         const users = await listUsers(db, principal.organizationId);
-        const facts = await userFacts(db, principal.organizationId, clock.now());
+        const facts = await userFacts(db, principal.organizationId, clock.now(), sessionPolicy);
         return { status: 200, body: users.map((user) => toRecord(user, facts.get(user.id))) };
       },
     }),
@@ -73,7 +75,7 @@ function readRoutes({ db, clock }: UserRouteDeps): ApiRoute[] {
       responses: { 200: userSchema },
       handler: async ({ principal, params }) => {
         const user = await userOf(db, principal.organizationId, params.user_id);
-        return { status: 200, body: await shown(db, user, clock.now()) };
+        return { status: 200, body: await shown(db, user, clock.now(), sessionPolicy) };
       },
     }),
   ];
@@ -142,7 +144,7 @@ function linkRoute({ db, clock }: UserRouteDeps): ApiRoute {
   });
 }
 
-function changeRoutes({ db, clock, forgetUser }: UserRouteDeps): ApiRoute[] {
+function changeRoutes({ db, clock, forgetUser, sessionPolicy }: UserRouteDeps): ApiRoute[] {
   const common = { path: onePath, scope: 'organization:write', tag, params: userParamsSchema } as const;
   return [
     apiRoute({
@@ -168,7 +170,7 @@ function changeRoutes({ db, clock, forgetUser }: UserRouteDeps): ApiRoute[] {
           }),
         );
         forgetUser(user.id);
-        return { status: 200, body: await shown(db, user, now) };
+        return { status: 200, body: await shown(db, user, now, sessionPolicy) };
       },
     }),
     apiRoute({
@@ -252,8 +254,8 @@ function nameOf(text: string): string {
   return name;
 }
 
-async function shown(db: Queries, user: User, now: number): Promise<UserRecord> {
-  return toRecord(user, (await userFacts(db, user.organizationId, now)).get(user.id));
+async function shown(db: Queries, user: User, now: number, policy: SessionPolicy | undefined): Promise<UserRecord> {
+  return toRecord(user, (await userFacts(db, user.organizationId, now, policy)).get(user.id));
 }
 
 function toRecord(user: User, facts: UserFacts | undefined): UserRecord {

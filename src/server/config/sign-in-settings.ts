@@ -1,5 +1,29 @@
 /** Settings of signing in: docs/guides/sign-in.md. Part of the table in settings.ts. */
 export const signInSettings = {
+  sessionHoursMax: {
+    env: 'MILLRACE_SESSION_HOURS_MAX',
+    type: 'integer',
+    default: 336,
+    min: 1,
+    max: 8760,
+    help: 'Hours after which a console session ends, however much it is used. Sessions opened with a key end after 12 hours at the latest.',
+  },
+  sessionIdleMinutes: {
+    env: 'MILLRACE_SESSION_IDLE_MINUTES',
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 44_640,
+    help: 'Minutes without use after which a console session ends; an open page without input is no use. 0 for no limit.',
+  },
+  keyDaysMax: {
+    env: 'MILLRACE_KEY_DAYS_MAX',
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 3650,
+    help: 'Days within which new and rolled personal API keys must expire. 0 permits keys without an expiry.',
+  },
   oidcIssuer: {
     env: 'MILLRACE_OIDC_ISSUER',
     type: 'string',

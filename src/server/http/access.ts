@@ -52,7 +52,9 @@ export async function checkAccessAgain(
   { credentials, project }: Access,
   address: string,
 ): Promise<void> {
-  const principal = await auth.identify(credentials, address);
+  // Not a use: an open stream must not keep a session.
+  const again = credentials?.kind === 'session' ? { ...credentials, isUnattended: true } : credentials;
+  const principal = await auth.identify(again, address);
   checkScope(principal, route.scope);
   checkRole(principal, roleOf(route));
   if (project !== undefined) await auth.project(principal, String(project.id));

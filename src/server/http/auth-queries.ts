@@ -2,7 +2,7 @@ import { keyHash } from '../../base/ids.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { findPersonalApiKey } from '../../stores/metadata/personal-api-keys.ts';
 import { listProjects } from '../../stores/metadata/projects.ts';
-import { findSession } from '../../stores/metadata/sessions.ts';
+import { findSession, type SessionPolicy } from '../../stores/metadata/sessions.ts';
 import type { Principal, ProjectRef } from './api-route.ts';
 
 /** A principal from the store. */
@@ -37,8 +37,9 @@ export async function findSessionPrincipal(
   db: Metadata,
   cookie: string,
   now: number,
+  policy: SessionPolicy,
 ): Promise<KnownPrincipal | undefined> {
-  const session = await findSession(db, cookie, now);
+  const session = await findSession(db, cookie, now, policy);
   if (session === undefined) return undefined;
   const { id: sessionId, userId, organizationId, role, keyId, expiresAt, lastUsedAt } = session;
   return {

@@ -19,7 +19,7 @@ import {
 import { createRateLimiter, throttled, type RateLimiter, type RateWindow } from './rate-limit.ts';
 import { LRUCache } from 'lru-cache';
 import { touchKeys } from '../../stores/metadata/personal-api-keys.ts';
-import { touchSessions } from '../../stores/metadata/sessions.ts';
+import { defaultSessionPolicy, touchSessions, type SessionPolicy } from '../../stores/metadata/sessions.ts';
 
 const cacheMs = 4_000;
 const cacheMax = 10_000;
@@ -60,15 +60,19 @@ export interface AuthDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly log: Log;
+  /** Default: sessions of 14 days. */
+  readonly sessionPolicy?: SessionPolicy;
   /** Limits wrong keys per address. Default: 20 a minute in this process. */
   readonly wrongKeys?: RateLimiter;
 }
 
 export function createAuth(deps: AuthDeps): Auth {
-  const { db, clock, log, wrongKeys = createRateLimiter(defaultWrongKeyWindows, clock) } = deps;
+  const { db, clock, log, sessionPolicy = defaultSessionPolicy } = deps;
+  const { wrongKeys = createRateLimiter(defaultWrongKeyWindows, clock) } = deps;
   const principals = createTtlCache<KnownPrincipal>({ clock, ttlMs: cacheMs, max: cacheMax });
   const projects = createTtlCache<ProjectRef>({ clock, ttlMs: cacheMs, max: cacheMax });
-  const usage = createPrincipalUsage({ db, clock, log });
+  const usage = createPrincipalUsage({ db, clock, log, sessionPolicy });
+  const findOwnSession: FindPrincipal = (store, cookie, now) => findSessionPrincipal(store, cookie, now, sessionPolicy);
   const findSame = async (find: FindPrincipal, secret: string, hash: string): Promise<KnownPrincipal | undefined> => {
     const found = await find(db, secret, clock.now());
     return found !== undefined && sameHash(found.hash, hash) ? found : undefined;
@@ -89,9 +93,9 @@ export function createAuth(deps: AuthDeps): Auth {
     async identify(credentials, address) {
       if (credentials === undefined) throw notAuthenticated();
       if (credentials.kind === 'session') {
-        const session = await known(credentials.cookie, findSessionPrincipal);
+        const session = await known(credentials.cookie, findOwnSession);
         if (session?.principal.kind !== 'session') throw notAuthenticated();
-        usage.used(session.principal, session.lastUsedAt);
+        if (credentials.isUnattended !== true) usage.used(session.principal, session.lastUsedAt);
         return session.principal;
       }
       const key = await known(credentials.key, findKey);
@@ -187,7 +191,7 @@ export function createTtlCache<Value>(options: {
   };
 }
 
-/** Precision of the last use in lists. Users look through sessions to find one that should not exist. */
+/** Precision of the last use. Users look through sessions to find one that should not exist; a limit on idle time needs more. */
 const keysNotedMs = hourMs;
 const sessionsNotedMs = 5 * minuteMs;
 
@@ -203,13 +207,14 @@ function createPrincipalUsage(deps: {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly log: Log;
+  readonly sessionPolicy: SessionPolicy;
 }): PrincipalUsage {
-  const { db, clock, log } = deps;
+  const { db, clock, log, sessionPolicy } = deps;
   const onError = (err: unknown): void => log.warn({ err }, 'failed to record last use of keys; retrying on next use');
   const keys = createKeyUsage({ clock, everyMs: keysNotedMs, write: (usedAt) => touchKeys(db, usedAt), onError });
   const sessions = createKeyUsage({
     clock,
-    everyMs: sessionsNotedMs,
+    everyMs: Math.min(sessionsNotedMs, (sessionPolicy.idleMs ?? Infinity) / 10),
     write: (usedAt) => touchSessions(db, usedAt),
     onError,
   });

@@ -1,3 +1,4 @@
+import { unattendedHeader } from '../../wire/contract/sign-in-header.ts';
 import type { ParsedBody } from './body.ts';
 import type { RouteRequest } from './route-request.ts';
 
@@ -6,7 +7,12 @@ export const sessionCookie = 'millrace_session';
 /** Credentials of a caller. `place` is for the error text. */
 export type Credentials =
   | { readonly kind: 'key'; readonly key: string; readonly place: 'Authorization header' | 'body' | 'query string' }
-  | { readonly kind: 'session'; readonly cookie: string };
+  | {
+      readonly kind: 'session';
+      readonly cookie: string;
+      /** Whether the request is not a use of the session: see `unattendedHeader`. */
+      readonly isUnattended?: boolean;
+    };
 
 /**
  * Finds the first key in: `Authorization: Bearer`, the body field `personal_api_key`, the query parameter of that name; otherwise
@@ -23,7 +29,8 @@ export function takeCredentials(
   if (inBody !== undefined) return { kind: 'key', key: inBody, place: 'body' };
   if (inQuery !== undefined) return { kind: 'key', key: inQuery, place: 'query string' };
   const cookie = cookieValue(request.headers.cookie, sessionCookie);
-  return cookie === undefined ? undefined : { kind: 'session', cookie };
+  if (cookie === undefined) return undefined;
+  return { kind: 'session', cookie, isUnattended: request.headers[unattendedHeader] === 'true' };
 }
 
 /** Returns the key of an `Authorization: Bearer …` header; extra spaces are ignored. */

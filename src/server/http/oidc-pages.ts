@@ -4,7 +4,7 @@ import { html, nothing, type Html } from '../../base/html.ts';
 import { minuteMs } from '../../base/time.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { oidcAttemptMs } from '../../stores/metadata/oidc-attempts.ts';
-import type { OidcSession } from '../../stores/metadata/sessions.ts';
+import type { OidcSession, SessionPolicy } from '../../stores/metadata/sessions.ts';
 import { signInErrors } from '../../wire/contract/errors.ts';
 import { signInPath } from '../../wire/contract/sign-in.ts';
 import { callbackPath, type OidcSignIn } from '../sign-in/oidc-sign-in.ts';
@@ -21,6 +21,7 @@ export interface OidcPageDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly siteUrl: string;
+  readonly sessionPolicy: SessionPolicy;
   readonly oidc: OidcSignIn | undefined;
 }
 

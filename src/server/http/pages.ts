@@ -6,7 +6,7 @@ import { ApiError } from '../../wire/contract/errors.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { getPersonalApiKey } from '../../stores/metadata/personal-api-keys.ts';
 import { listProjects } from '../../stores/metadata/projects.ts';
-import { deleteSession, useLoginLink } from '../../stores/metadata/sessions.ts';
+import { deleteSession, useLoginLink, type SessionPolicy } from '../../stores/metadata/sessions.ts';
 import type { OidcSignIn } from '../sign-in/oidc-sign-in.ts';
 import type { Log } from '../telemetry/log.ts';
 import { actorOf } from './actor.ts';
@@ -14,6 +14,7 @@ import type { Principal, ProjectRef } from './api-route.ts';
 import type { Auth } from './auth.ts';
 import type { ParsedBody } from './body.ts';
 import { cookieValue, sessionCookie } from './credentials.ts';
+import { latestExpiry } from './key-expiry.ts';
 import { issueKey } from './issue-key.ts';
 import { endProviderSession, serveOidcPages, signInButton } from './oidc-pages.ts';
 import { messagePage, pageHeaders, sendPage } from './page-layout.ts';
@@ -32,6 +33,9 @@ interface PageDeps {
   readonly clock: Clock;
   readonly auth: Auth;
   readonly siteUrl: string;
+  readonly sessionPolicy: SessionPolicy;
+  /** Days within which new keys must expire; `undefined` for no limit. */
+  readonly keyDaysMax: number | undefined;
   /** Without it, the start page is shown. */
   readonly hasConsole: boolean;
   readonly log: Log;
@@ -105,7 +109,7 @@ async function keyOwner({ auth, db }: PageDeps, key: string, address: string): P
 }
 
 async function createKeyFromForm(
-  { db, clock, siteUrl }: PageDeps,
+  { db, clock, siteUrl, keyDaysMax }: PageDeps,
   principal: Principal,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -114,7 +118,9 @@ async function createKeyFromForm(
   const scopes = bodyField(request, 'access') === 'all' ? ['*'] : ['plugin:read', 'plugin:write', 'project:read'];
   try {
     const actor = actorOf({ principal, requestId: request.id });
-    const { value } = await issueKey(db, actor, { userId: principal.userId, label, scopes }, clock.now());
+    const expiresAt = latestExpiry(keyDaysMax, clock.now()) ?? null;
+    const input = { userId: principal.userId, label, scopes, expiresAt };
+    const { value } = await issueKey(db, actor, input, clock.now());
     return sendPage(reply, 201, 'Your new key', newKeyPage(value, requestOrigin(request, siteUrl)));
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;

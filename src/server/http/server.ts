@@ -24,6 +24,7 @@ import { keepTrustedAddress } from './forwarded-address.ts';
 import { serveHealth, type HealthChecks } from './health.ts';
 import { createNoteAnswer } from './note-answer.ts';
 import { servePages } from './pages.ts';
+import { policiesOf } from './policies.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { requestIdOf } from './request-id.ts';
 import { siteUrlOf } from './request-origin.ts';
@@ -113,7 +114,7 @@ function serveApi(app: FastifyInstance, deps: ServerDeps, api: ServedApi): void 
     const { trustProxy: trustsProxy } = settings;
     answerDirectly(scope, { log, metrics, trustsProxy, find: findReads(answered, { checkHost, trustsProxy }) });
     const { isBuilt } = serveConsole(scope, deps.consoleDir ?? consoleDir);
-    servePages(scope, { db, clock, auth, log, siteUrl, hasConsole: isBuilt, oidc });
+    servePages(scope, { db, clock, auth, log, siteUrl, hasConsole: isBuilt, oidc, ...policiesOf(settings) });
   });
   if (registerPages === undefined) return;
   void app.register(async (scope) => {

@@ -1,7 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
-import { createSession, deleteExpiredSessions, type OidcSession } from '../../stores/metadata/sessions.ts';
+import {
+  createSession,
+  deleteExpiredSessions,
+  type OidcSession,
+  type SessionPolicy,
+} from '../../stores/metadata/sessions.ts';
 import { browserName } from './browser-name.ts';
 import { sessionCookie } from './credentials.ts';
 import { requestOrigin } from './request-origin.ts';
@@ -17,17 +22,18 @@ interface SessionDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly siteUrl: string;
+  readonly sessionPolicy: SessionPolicy;
 }
 
 /** Creates a session for the browser of the request and returns the header that sets its cookie. */
 export async function startSession(
-  { db, clock, siteUrl }: SessionDeps,
+  { db, clock, siteUrl, sessionPolicy: policy }: SessionDeps,
   request: FastifyRequest,
   owner: SessionOwner,
 ): Promise<string> {
   const now = clock.now();
   const browser = browserName(request.headers['user-agent']);
-  const { value, expiresAt } = await createSession(db, { ...owner, now, browser, address: request.ip });
+  const { value, expiresAt } = await createSession(db, { ...owner, now, browser, address: request.ip, policy });
   await deleteExpiredSessions(db, now);
   return sessionCookieHeader(request, siteUrl, value, Math.floor((Date.parse(expiresAt) - now) / 1000));
 }

@@ -5,6 +5,7 @@ import { createProjectKeys, type ProjectKeys } from '../../wire/capture/project-
 import { registerCapture } from '../../wire/capture/routes.ts';
 import { createAuth, defaultWrongKeyWindows, type Auth } from '../http/auth.ts';
 import type { OidcSignIn } from '../sign-in/oidc-sign-in.ts';
+import { policiesOf } from '../http/policies.ts';
 import { createRateLimiter, parseRateLimit, type RateLimiter, type SharedRateLimiter } from '../http/rate-limit.ts';
 import { buildServer, type ServerDeps } from '../http/server.ts';
 import { getProjectByToken } from '../../stores/metadata/projects.ts';
@@ -45,7 +46,7 @@ export function createAccess({ db, clock, log, settings }: ServiceDeps, parts: A
   const requests = createRateLimiter(windows, clock);
   const wrongKeys = createRateLimiter(defaultWrongKeyWindows, clock);
   if (isCluster(settings)) shareLimits({ db, log }, { requests, wrong_keys: wrongKeys }, parts);
-  const auth = createAuth({ db, clock, log, wrongKeys });
+  const auth = createAuth({ db, clock, log, wrongKeys, sessionPolicy: policiesOf(settings).sessionPolicy });
   return {
     auth,
     oidc: openOidcSignIn(settings, { db, clock, forgetUser: auth.forgetUser }, parts),
@@ -85,6 +86,7 @@ export function apiRole(
     },
     eventBytesMax: settings.captureEventBytesMax,
     agreementMode: settings.historicalAgreement,
+    ...policiesOf(settings),
     oidcName: oidc?.name,
     forgetKey: auth.forgetKey,
     forgetUser: auth.forgetUser,

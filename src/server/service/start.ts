@@ -15,6 +15,7 @@ import type { Settings } from '../config/settings.ts';
 import { historicalTotal } from '../../stores/events/reads.ts';
 import { LiveHub } from '../../pipeline/live/hub.ts';
 import type { HealthChecks } from '../http/health.ts';
+import { policiesOf } from '../http/policies.ts';
 import { siteUrlOf } from '../http/request-origin.ts';
 import { readOidcSettings } from '../sign-in/oidc-settings.ts';
 import { buildServer } from '../http/server.ts';
@@ -161,7 +162,11 @@ async function startParts(
   imports?.start();
   // Only now: a start that fails on an occupied port must not use up the link.
   const loginToken = has('api')
-    ? await firstLoginToken(stores.db, { created: first.created, now: clock.now() })
+    ? await firstLoginToken(stores.db, {
+        created: first.created,
+        now: clock.now(),
+        policy: policiesOf(settings).sessionPolicy,
+      })
     : undefined;
   const started = describeStart(settings, server, first.project?.apiToken, loginToken);
   if (has('api')) saveAddress(settings.dataDir, started.url);

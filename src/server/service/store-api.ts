@@ -9,6 +9,7 @@ import { personalApiKeyRoutes } from '../api/personal-api-keys.ts';
 import { projectRoutes } from '../api/projects.ts';
 import { userRoutes } from '../api/users.ts';
 import type { Settings } from '../config/settings.ts';
+import { policiesOf } from '../http/policies.ts';
 import { answerRoute } from '../http/answer-route.ts';
 import type { Principal } from '../http/api-route.ts';
 import { createAuth } from '../http/auth.ts';
@@ -33,7 +34,7 @@ export interface StoreApi extends AsyncDisposable {
  * @throws SchemaVersionError
  */
 export async function openStoreApi(
-  settings: Pick<Settings, 'dataDir' | 'databaseUrl'>,
+  settings: Pick<Settings, 'dataDir' | 'databaseUrl' | 'sessionHoursMax' | 'sessionIdleMinutes' | 'keyDaysMax'>,
   origin: string,
 ): Promise<StoreApi | undefined> {
   if (settings.databaseUrl === '' && !existsSync(metadataFile(settings.dataDir))) return undefined;
@@ -48,7 +49,7 @@ export async function openStoreApi(
   const { id: userId, organizationId } = owner;
   const principal: Principal = { kind: 'operator', userId, organizationId, role: 'admin' };
   const caches = { forgetProject: auth.forgetProject, forgetKey: auth.forgetKey, forgetUser: auth.forgetUser };
-  const deps = { db, clock: systemClock, ...caches };
+  const deps = { db, clock: systemClock, ...caches, ...policiesOf(settings) };
   const access = { auth, rateLimiter: undefined, siteUrl: origin, stopping: new AbortController().signal };
   const routes = [
     ...currentUserRoutes(deps),

@@ -6,7 +6,7 @@ import { createOrganization, listOrganizations } from './organizations.ts';
 import { createPersonalApiKey, findPersonalApiKey, hasExpired } from './personal-api-keys.ts';
 import { createProject, getProjectByToken, listProjects, type Project } from './projects.ts';
 import type { Queries } from './queries.ts';
-import { createLoginLink, hasValidSession } from './sessions.ts';
+import { createLoginLink, hasValidSession, type SessionPolicy } from './sessions.ts';
 import { createUser, firstAdmin } from './users.ts';
 
 export interface BootstrapOptions {
@@ -64,15 +64,15 @@ async function createFirstRecords(tx: Queries, { projectApiKey, now }: Bootstrap
  */
 export async function firstLoginToken(
   db: Metadata,
-  { created, now }: { readonly created: boolean; readonly now: number },
+  { created, now, policy }: { readonly created: boolean; readonly now: number; readonly policy: SessionPolicy },
 ): Promise<string | undefined> {
   const user = await firstAdmin(db);
-  if (user === undefined || (!created && (await hasWayIn(db, now)))) return undefined;
+  if (user === undefined || (!created && (await hasWayIn(db, now, policy)))) return undefined;
   return createLoginLink(db, { userId: user.id, now });
 }
 
-async function hasWayIn(db: Metadata, now: number): Promise<boolean> {
-  if (await hasValidSession(db, now)) return true;
+async function hasWayIn(db: Metadata, now: number, policy: SessionPolicy): Promise<boolean> {
+  if (await hasValidSession(db, now, policy)) return true;
   const keys = await db.selectFrom('personal_api_keys').select('expires_at as expiresAt').execute();
   return keys.some((key) => !hasExpired(key, now));
 }

@@ -112,17 +112,21 @@ export function hasExpired(key: { readonly expiresAt: string | null }, now: numb
   return key.expiresAt !== null && Date.parse(key.expiresAt) <= now;
 }
 
-/** Gives the key a new value and invalidates the old one immediately. Returns undefined if this user has no such key. */
+/** Gives the key a new value and the expiry, and invalidates the old one immediately. Returns undefined if this user has no such key. */
 export async function rollPersonalApiKey(
   db: Queries,
-  userId: number,
-  id: string,
+  { userId, id, expiresAt }: { readonly userId: number; readonly id: string; readonly expiresAt: string | null },
   now: number,
 ): Promise<IssuedKey | undefined> {
   const value = newKey('phx_');
   const row = await db
     .updateTable('personal_api_keys')
-    .set({ secure_value: keyHash(value), mask_value: masked(value), last_rolled_at: isoMicros(now) })
+    .set({
+      secure_value: keyHash(value),
+      mask_value: masked(value),
+      expires_at: expiresAt,
+      last_rolled_at: isoMicros(now),
+    })
     .where('user_id', '=', userId)
     .where('id', '=', id)
     .returningAll()

@@ -6,7 +6,16 @@ import { inTransaction, type Queries } from './queries.ts';
 
 /** Lifetime of a link for immediate use. */
 export const loginLinkMs = 30 * 60_000;
-const sessionMs = 14 * 24 * 3_600_000;
+
+/** When sessions end, in addition to their own expiry. Applies to existing sessions as well. */
+export interface SessionPolicy {
+  /** Since the sign-in. */
+  readonly lifeMsMax: number;
+  /** Since the last use; `undefined` for no limit. */
+  readonly idleMs: number | undefined;
+}
+
+export const defaultSessionPolicy: SessionPolicy = { lifeMsMax: 14 * 24 * 3_600_000, idleMs: undefined };
 
 interface Lifetime {
   readonly userId: number;
@@ -70,6 +79,7 @@ interface NewSession extends Lifetime {
   readonly address?: string;
   /** The OpenID Connect provider that opens the session. By default a link or a key does. */
   readonly oidc?: OidcSession | undefined;
+  readonly policy?: SessionPolicy | undefined;
 }
 
 export interface OidcSession {
@@ -78,13 +88,11 @@ export interface OidcSession {
   readonly idToken: string | undefined;
 }
 
-/** Creates a console session of 14 days by default; `value` belongs in the cookie and is not stored. */
-export async function createSession(
-  db: Queries,
-  { userId, now, lifetimeMs = sessionMs, keyHash: openedWith, browser = '', address = '', oidc }: NewSession,
-): Promise<{ value: string; expiresAt: string }> {
+/** Creates a console session, by default for as long as the policy permits; `value` belongs in the cookie and is not stored. */
+export async function createSession(db: Queries, input: NewSession): Promise<{ value: string; expiresAt: string }> {
+  const { userId, now, keyHash: openedWith, browser = '', address = '', oidc, policy = defaultSessionPolicy } = input;
   const value = newSecret();
-  const expiresAt = isoMicros(now + lifetimeMs);
+  const expiresAt = isoMicros(now + Math.min(input.lifetimeMs ?? policy.lifeMsMax, policy.lifeMsMax));
   await db
     .insertInto('sessions')
     .values({
@@ -104,9 +112,14 @@ export async function createSession(
 }
 
 /** Returns undefined if there is no such session, or it or the key that opened it is not valid any more. */
-export async function findSession(db: Queries, value: string, now: number): Promise<Session | undefined> {
-  const row = await validSessions(db, now)
-    .select(['sessions.id', 'sessions.user_id', 'sessions.expires_at', 'sessions.last_used_at'])
+export async function findSession(
+  db: Queries,
+  value: string,
+  now: number,
+  policy: SessionPolicy = defaultSessionPolicy,
+): Promise<Session | undefined> {
+  const row = await validSessions(db, now, policy)
+    .select(['sessions.id', 'sessions.user_id', 'sessions.expires_at', 'sessions.last_used_at', 'sessions.created_at'])
     .select(['users.organization_id', 'users.role', 'personal_api_keys.id as key_id'])
     .where('sessions.id_hash', '=', keyHash(value))
     .executeTakeFirst();
@@ -117,9 +130,30 @@ export async function findSession(db: Queries, value: string, now: number): Prom
     role: row.role,
     keyId: row.key_id,
     organizationId: row.organization_id,
-    expiresAt: row.expires_at,
+    expiresAt: earliest(row.expires_at, lifeEnd(row, policy), idleEnd(row, policy)),
     lastUsedAt: row.last_used_at,
   };
+}
+
+interface Times {
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+}
+
+function lifeEnd({ created_at: createdAt }: Times, { lifeMsMax }: SessionPolicy): string {
+  return isoMicros(Date.parse(createdAt) + lifeMsMax);
+}
+
+function idleEnd(
+  { created_at: createdAt, last_used_at: lastUsedAt }: Times,
+  { idleMs }: SessionPolicy,
+): string | undefined {
+  return idleMs === undefined ? undefined : isoMicros(Date.parse(lastUsedAt ?? createdAt) + idleMs);
+}
+
+/** Times sort as text. */
+function earliest(first: string, ...others: readonly (string | undefined)[]): string {
+  return others.reduce<string>((least, time) => (time !== undefined && time < least ? time : least), first);
 }
 
 /** A session in its user's list. */
@@ -134,8 +168,13 @@ export interface ListedSession {
 }
 
 /** Lists the valid sessions of a user, newest first. */
-export async function listSessions(db: Queries, userId: number, now: number): Promise<ListedSession[]> {
-  const rows = await validSessions(db, now)
+export async function listSessions(
+  db: Queries,
+  userId: number,
+  now: number,
+  policy: SessionPolicy = defaultSessionPolicy,
+): Promise<ListedSession[]> {
+  const rows = await validSessions(db, now, policy)
     .selectAll('sessions')
     .where('sessions.user_id', '=', userId)
     .orderBy('sessions.created_at', 'desc')
@@ -144,7 +183,7 @@ export async function listSessions(db: Queries, userId: number, now: number): Pr
   return rows.map((row) => ({
     id: row.id,
     createdAt: row.created_at,
-    expiresAt: row.expires_at,
+    expiresAt: earliest(row.expires_at, lifeEnd(row, policy)),
     lastUsedAt: row.last_used_at,
     browser: row.browser,
     address: row.address,
@@ -177,18 +216,21 @@ export async function touchSessions(db: Queries, lastUsedAt: ReadonlyMap<string,
   });
 }
 
-export async function hasValidSession(db: Queries, now: number): Promise<boolean> {
-  const row = await validSessions(db, now).select('sessions.id_hash').limit(1).executeTakeFirst();
+export async function hasValidSession(db: Queries, now: number, policy: SessionPolicy): Promise<boolean> {
+  const row = await validSessions(db, now, policy).select('sessions.id_hash').limit(1).executeTakeFirst();
   return row !== undefined;
 }
 
 /** Selects sessions of active users. A deleted or rolled key is not found by its hash any more. */
-function validSessions(db: Queries, now: number) {
+export function validSessions(db: Queries, now: number, { lifeMsMax, idleMs }: SessionPolicy) {
+  const used = db.fn.coalesce('sessions.last_used_at', 'sessions.created_at');
   return db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
     .leftJoin('personal_api_keys', 'personal_api_keys.secure_value', 'sessions.key_hash')
     .where('sessions.expires_at', '>', isoMicros(now))
+    .where('sessions.created_at', '>', isoMicros(now - lifeMsMax))
+    .$if(idleMs !== undefined, (query) => query.where(used, '>', isoMicros(now - (idleMs ?? 0))))
     .where('users.deactivated_at', 'is', null)
     .where((eb) =>
       eb.or([

@@ -1,5 +1,5 @@
-import { isoMicros } from '../../base/clock.ts';
 import type { Queries } from './queries.ts';
+import { defaultSessionPolicy, validSessions, type SessionPolicy } from './sessions.ts';
 
 /** Facts about a user in addition to the record. */
 export interface UserFacts {
@@ -10,13 +10,15 @@ export interface UserFacts {
 }
 
 /** Returns facts by user id; users without any are absent. */
-export async function userFacts(db: Queries, organizationId: string, now: number): Promise<Map<number, UserFacts>> {
-  const sessions = await db
-    .selectFrom('sessions as s')
-    .innerJoin('users as u', 'u.id', 's.user_id')
-    .where('u.organization_id', '=', organizationId)
-    .where('s.expires_at', '>', isoMicros(now))
-    .select(['s.user_id as userId', 's.last_used_at as lastUsedAt', 's.created_at as createdAt'])
+export async function userFacts(
+  db: Queries,
+  organizationId: string,
+  now: number,
+  policy: SessionPolicy = defaultSessionPolicy,
+): Promise<Map<number, UserFacts>> {
+  const sessions = await validSessions(db, now, policy)
+    .where('users.organization_id', '=', organizationId)
+    .select(['sessions.user_id as userId', 'sessions.last_used_at as lastUsedAt', 'sessions.created_at as createdAt'])
     .execute();
   const keys = await db
     .selectFrom('personal_api_keys as k')

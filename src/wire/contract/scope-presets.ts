@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { orNull } from './or-null.ts';
 import { roleMeanings, roles } from './roles.ts';
 import { scopeObjects, type GrantedScope } from './scopes.ts';
 
@@ -72,6 +73,7 @@ export const scopeCatalogueSchema = Type.Object({
     }),
   ),
   roles: Type.Array(Type.Object({ role: Type.Enum([...roles]), description: Type.String() })),
+  key_days_max: orNull(Type.Integer(), 'Days within which new keys must expire. Null if they need no expiry.'),
 });
 
 export const scopeCatalogue = {

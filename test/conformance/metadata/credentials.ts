@@ -18,6 +18,7 @@ import { deleteProject, listProjects } from '../../../src/stores/metadata/projec
 import {
   createLoginLink,
   createSession,
+  defaultSessionPolicy,
   deleteExpiredSessions,
   deleteSession,
   endSessions,
@@ -105,11 +106,13 @@ function testKeys(use: Use): void {
     const { db } = use();
     const { userId } = await createAccount(db);
     const issued = await createPersonalApiKey(db, { userId, label: 'CI', scopes: ['*'] }, now);
-    const rolled = await rollPersonalApiKey(db, userId, issued.key.id, now + 1);
+    const rolled = await rollPersonalApiKey(db, { userId, id: issued.key.id, expiresAt: null }, now + 1);
     expect(rolled?.key).toMatchObject({ id: issued.key.id, lastRolledAt: isoMicros(now + 1) });
     expect(await findPersonalApiKey(db, keyHash(issued.value))).toBeUndefined();
     expect((await findPersonalApiKey(db, keyHash(rolled?.value ?? '')))?.id).toBe(issued.key.id);
-    expect(await rollPersonalApiKey(db, userId + 1, issued.key.id, now)).toBeUndefined();
+    expect(
+      await rollPersonalApiKey(db, { userId: userId + 1, id: issued.key.id, expiresAt: null }, now),
+    ).toBeUndefined();
   });
 
   it('only their user can delete them', async () => {
@@ -219,7 +222,7 @@ function testSessions(use: Use): void {
       return { id: key.id, hash: keyHash(value), session: session.value };
     };
     const [rolled, deleted, left] = [await open('rolled'), await open('deleted'), await open('left')];
-    await rollPersonalApiKey(db, userId, rolled.id, now);
+    await rollPersonalApiKey(db, { userId, id: rolled.id, expiresAt: null }, now);
     await deletePersonalApiKey(db, userId, deleted.id);
     expect(await findSession(db, rolled.session, now)).toBeUndefined();
     expect(await findSession(db, deleted.session, now)).toBeUndefined();
@@ -229,9 +232,9 @@ function testSessions(use: Use): void {
     expect(await findSession(db, late.value, now)).toBeUndefined();
     await deletePersonalApiKey(db, userId, left.id);
     await deletePersonalApiKey(db, userId, rolled.id);
-    expect(await hasValidSession(db, now)).toBe(false);
+    expect(await hasValidSession(db, now, defaultSessionPolicy)).toBe(false);
     await createSession(db, { userId, now });
-    expect(await hasValidSession(db, now)).toBe(true);
+    expect(await hasValidSession(db, now, defaultSessionPolicy)).toBe(true);
   });
 
   it('removes expired sessions and links and keeps the others', async () => {
@@ -268,7 +271,8 @@ function testBootstrap(use: Use): void {
 
   it('returns a login token for a new store, and later while no valid session or key exists', async () => {
     const { db } = use();
-    const tokenLater = (time: number) => firstLoginToken(db, { created: false, now: time });
+    const tokenLater = (time: number) =>
+      firstLoginToken(db, { created: false, now: time, policy: defaultSessionPolicy });
     expect(await tokenLater(now)).toBeUndefined();
     await bootstrap(db, { now });
     const unseen = await tokenLater(now);
@@ -283,7 +287,7 @@ function testBootstrap(use: Use): void {
     const expiresAt = isoMicros(now + minute);
     await createPersonalApiKey(db, { userId, label: 'a minute', scopes: ['*'], expiresAt }, now);
     expect(await tokenLater(now)).toBeUndefined();
-    expect(await firstLoginToken(db, { created: true, now })).toBeTypeOf('string');
+    expect(await firstLoginToken(db, { created: true, now, policy: defaultSessionPolicy })).toBeTypeOf('string');
     expect(await tokenLater(now + minute)).toBeTypeOf('string');
   });
 

@@ -9,6 +9,9 @@ export type KeyWithValue = Key & { readonly value: string };
 export const keysPath = '/api/personal_api_keys';
 export const keysQuery = apiQuery<readonly Key[]>(keysPath);
 
+/** What the service permits for new keys. */
+export const keyPolicyQuery = apiQuery<{ readonly key_days_max: number | null }>('/api/scopes');
+
 interface NewKey {
   readonly label: string;
   readonly scopes: readonly string[];

@@ -10,8 +10,9 @@ import { ErrorNote } from '../../components/error-note.tsx';
 import { BareSelect, type Choice, Select } from '../../components/select.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { UserText } from '../../components/user-text.tsx';
+import { expiryOf, lifetimesOf } from './key-lifetimes.ts';
 import { type Access, accessesOf, objects, presets, scopesOf } from './key-scopes.ts';
-import { createKey, keysPath, type KeyWithValue } from './keys-query.ts';
+import { createKey, keyPolicyQuery, keysPath, type KeyWithValue } from './keys-query.ts';
 
 interface NewKeyDialogProps {
   readonly open: boolean;
@@ -19,32 +20,33 @@ interface NewKeyDialogProps {
   readonly onCreated: (key: KeyWithValue) => void;
 }
 
-const dayMs = 86_400_000;
-const lifetimes = ['never', '7', '30', '90', '365'] as const;
-type Lifetime = (typeof lifetimes)[number];
-const lifetimeChoices: readonly Choice<Lifetime>[] = lifetimes.map((value) => ({
-  value,
-  label: value === 'never' ? 'Never' : value === '365' ? 'In a year' : `In ${value} days`,
-}));
-
 /** Mounts the form when opened, so that it always starts empty. */
 export function NewKeyDialog({ open, onClose, onCreated }: NewKeyDialogProps) {
-  return open ? <NewKeyForm onClose={onClose} onCreated={onCreated} /> : null;
+  const { data, error } = useQuery({ ...keyPolicyQuery, enabled: open });
+  if (!open) return null;
+  if (data === undefined && error === null) return null;
+  // Without the policy the API refuses what it does not permit.
+  return <NewKeyForm daysMax={data?.key_days_max ?? null} onClose={onClose} onCreated={onCreated} />;
 }
 
-function NewKeyForm({ onClose, onCreated }: Omit<NewKeyDialogProps, 'open'>) {
+interface NewKeyFormProps extends Omit<NewKeyDialogProps, 'open'> {
+  /** Days within which the key must expire; `null` for no limit. */
+  readonly daysMax: number | null;
+}
+
+function NewKeyForm({ daysMax, onClose, onCreated }: NewKeyFormProps) {
   const client = useQueryClient();
   const [label, setLabel] = useState('');
   const [scopes, setScopes] = useState<readonly string[]>(presets[0].scopes);
   const [teams, setTeams] = useState<readonly number[]>([]);
-  const [lifetime, setLifetime] = useState<Lifetime>('never');
+  const [lifetime, setLifetime] = useState(lifetimesOf(daysMax)[0]?.value ?? 'never');
   const create = useMutation({
     mutationFn: () =>
       createKey({
         label: label.trim(),
         scopes,
         scoped_teams: teams.length === 0 ? null : teams,
-        expires_at: lifetime === 'never' ? null : new Date(Date.now() + Number(lifetime) * dayMs).toISOString(),
+        expires_at: expiryOf(lifetime, Date.now()),
       }),
     onSuccess: async (key) => {
       onCreated(key);
@@ -91,11 +93,22 @@ function NewKeyForm({ onClose, onCreated }: Omit<NewKeyDialogProps, 'open'>) {
         />
         <ScopePicker scopes={scopes} onChange={setScopes} />
         <ProjectLimit teams={teams} onChange={setTeams} />
-        <Select label="Expires" value={lifetime} choices={lifetimeChoices} onChange={setLifetime} />
+        <LifetimeSelect daysMax={daysMax} value={lifetime} onChange={setLifetime} />
         <ErrorNote error={create.error} />
       </form>
     </Dialog>
   );
+}
+
+interface LifetimeSelectProps {
+  readonly daysMax: number | null;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function LifetimeSelect({ daysMax, value, onChange }: LifetimeSelectProps) {
+  const hint = daysMax === null ? undefined : `Keys of this service expire within ${daysMax} days.`;
+  return <Select label="Expires" hint={hint} value={value} choices={lifetimesOf(daysMax)} onChange={onChange} />;
 }
 
 interface ProjectLimitProps {
