@@ -265,8 +265,18 @@ function pathRequests(): HostileRequest[] {
     forms.map(([name, query, headers, body]) => ({ name: `${path}: ${name}`, path: path + query, headers, body })),
   );
   const v1 = { path: captureV1Path, headers: v1Headers };
+  const message = '{"type":"track","event":"e","userId":"u"},';
+  const segment = { path: '/v1/batch', headers: json };
   return [
     ...older,
+    { ...segment, name: 'Segment: 250 kB', body: filled('{"batch":[', message, '{}]}', 250_000) },
+    { ...segment, name: 'Segment: 20 MB', body: filled('{"batch":[', message, '{}]}', largestBody) },
+    {
+      ...segment,
+      name: 'Segment: 15 kB of key',
+      headers: { ...json, 'x-write-key': 'a'.repeat(15_000) },
+      body: packed,
+    },
     { ...v1, name: 'v1: 20 MB', body: filled('{"batch":[', event, lastEvent, largestBody) },
     { ...v1, name: 'v1: 20 MB without a key', headers: json, body: filled('{"batch":[', '[', '', largestBody) },
     { name: 'capture: multipart', path: '/batch/', headers: multipart, body: multipartBody(13_000_000) },

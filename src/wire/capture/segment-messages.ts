@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { parseExactValues } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import type { MessageType } from '../contract/segment.ts';
@@ -38,8 +39,15 @@ export interface ConvertedMessages {
   readonly refused: ReadonlyMap<number, Refusal>;
 }
 
-/** Converts the messages of a body to the batch that the log keeps. */
-export function convertMessages(scan: ScannedBatch, read: MessageReader, request: MessageRequest): ConvertedMessages {
+/** Messages between two turns of the event loop: some milliseconds of work. */
+const messagesPerTurn = 200;
+
+/** Converts the messages of a body to the batch that the log keeps. Other requests are served meanwhile. */
+export async function convertMessages(
+  scan: ScannedBatch,
+  read: MessageReader,
+  request: MessageRequest,
+): Promise<ConvertedMessages> {
   const elements: Buffer[] = [];
   const messageOf: number[] = [];
   const refused = new Map<number, Refusal>();
@@ -48,6 +56,7 @@ export function convertMessages(scan: ScannedBatch, read: MessageReader, request
     messageOf.push(index);
   };
   for (let index = 0; index < scan.count; index += 1) {
+    if (index % messagesPerTurn === messagesPerTurn - 1) await setImmediate();
     const original = scan.json.subarray(fieldFrom(scan, index, 'event'), fieldTo(scan, index, 'event'));
     const result = problemOf(scan, index, request) ?? readMessage(read, parse(original), scan, request);
     if (result.kind === 'events') for (const event of result.events) add(index, Buffer.from(JSON.stringify(event)));

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { derivedId } from '../../base/ids.ts';
 import { segmentBatchPaths, segmentMessagePaths } from '../contract/segment.ts';
@@ -288,6 +289,50 @@ describe('invalid messages', () => {
     expect([large.statusCode, large.json().code]).toEqual([413, 'request_too_large']);
   });
 });
+
+describe('arbitrary JSON as messages', () => {
+  const loose = fc.record(
+    {
+      type: fc.constantFrom('track', 'identify', 'page', 'screen', 'group', 'alias', 'other', null),
+      event: fc.oneof(fc.string(), fc.jsonValue()),
+      userId: fc.oneof(fc.string(), fc.integer(), fc.constant(null)),
+      anonymousId: fc.jsonValue(),
+      previousId: fc.string(),
+      groupId: fc.jsonValue(),
+      messageId: fc.oneof(fc.constantFrom('a', 'b', ''), fc.jsonValue()),
+      timestamp: fc.jsonValue(),
+      sentAt: fc.jsonValue(),
+      context: fc.jsonValue(),
+      traits: fc.jsonValue(),
+      properties: fc.jsonValue(),
+    },
+    { requiredKeys: [] },
+  );
+
+  it('is stored or rejected with a reason, and every message is accounted for', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(loose, fc.jsonValue()), { minLength: 1, maxLength: 6 }), async (batch) => {
+        const before = (await capture.events()).length;
+        const { statusCode, body } = await send({ batch, context: batch[0], sentAt: batch[0] });
+        const stored = (await capture.events()).length - before;
+        const { rejected = [] } = JSON.parse(body) as { readonly rejected?: readonly { readonly detail: string }[] };
+        // Only a message whose id the request repeats is not stored, or all if none is valid.
+        const ids = batch.map((message, index) => String((message as StoredMessage | null)?.messageId ?? index));
+        const repeated = ids.filter((id, index) => id !== '' && ids.indexOf(id) !== index).length;
+        const fewest = statusCode === 200 ? batch.length - repeated : 0;
+        const most = statusCode === 200 ? batch.length : 0;
+        expect([200, 400]).toContain(statusCode);
+        expect(rejected.filter(({ detail }) => detail === '')).toEqual([]);
+        expect([stored >= fewest, stored <= most]).toEqual([true, true]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+interface StoredMessage {
+  readonly messageId?: unknown;
+}
 
 describe('libraries', () => {
   it('of RudderStack for Node send gzip as a form', async () => {

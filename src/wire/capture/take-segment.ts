@@ -56,7 +56,7 @@ export async function takeSegment(deps: SegmentDeps, request: SegmentRequest): P
   // Converted events repeat the messages, and may be larger.
   request.hold(2 * json.length);
   const { context } = root;
-  const converted = convertMessages(scan, deps.createMessageReader(), { type, context, ip, receivedAt });
+  const converted = await convertMessages(scan, deps.createMessageReader(), { type, context, ip, receivedAt });
   const lane: Lane = scan.historicalMigration ? 'historical' : 'live';
   const { rejections, good } = validate(scan, converted, {
     lane,

@@ -90,7 +90,7 @@ function call(
   headers: Headers,
   access: boolean,
 ): FuzzRequest {
-  const operation = pickOperation(draw, world, () => true);
+  const operation = pickOperation(draw, world, ({ isPublic }) => access || !isPublic);
   const { method, body, statuses } = operation;
   return wholeRequest(world, {
     kind,

@@ -1,6 +1,7 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import type { Draw } from '../../../test/support/draw.ts';
 import { capturePaths, captureV1Path } from '../../../src/wire/contract/capture.ts';
+import { messageTypes, segmentBatchPaths, segmentMessagePaths } from '../../../src/wire/contract/segment.ts';
 import { damaged, hostileJson, unusualJson } from './unusual-json.ts';
 import { wholeRequest, type FuzzRequest, type Headers, type RequestMaker, type World } from './request.ts';
 
@@ -85,6 +86,51 @@ export const bombs: RequestMaker = (draw, world) => {
   ])();
   return sent(draw, world, 'capture, bombs', bytes, draw.pick(['gzip', '', 'br', 'deflate']));
 };
+
+/** Messages of the Segment protocol with unusual values, alone and in batches. */
+export const segmentMessages: RequestMaker = (draw, world) => {
+  const token = JSON.stringify(world.targetToken);
+  const json = Buffer.from(
+    draw.pick([
+      () =>
+        `{"writeKey":${token},"batch":[${Array.from({ length: 1 + draw.int(4) }, () => messageOf(draw)).join(',')}]}`,
+      () => `{"writeKey":${token},${messageOf(draw).slice(1)}`,
+      () => `{"writeKey":${token},"context":${unusualJson(draw, 2)},"batch":[${messageOf(draw)},${hostileJson(draw)}]}`,
+      () => `{"writeKey":${unusualJson(draw, 1)},"batch":${unusualJson(draw, 2)}}`,
+    ])(),
+  );
+  const { bytes, encoding } = packed(draw, draw.chance(0.1) ? damaged(draw, json) : json);
+  const path = draw.chance(0.5) ? draw.pick(segmentBatchPaths) : draw.pick(Object.keys(segmentMessagePaths));
+  return wholeRequest(world, {
+    kind: 'capture, Segment protocol',
+    method: 'POST',
+    target: path + draw.pick(['', '/']),
+    headers: [
+      ['Content-Type', draw.pick(wireTypes)],
+      ...(encoding === '' ? [] : [['Content-Encoding', encoding] as const]),
+    ],
+    body: bytes,
+  });
+};
+
+function messageOf(draw: Draw): string {
+  const members = [`"type":${draw.chance(0.9) ? JSON.stringify(draw.pick(messageTypes)) : unusualJson(draw, 1)}`];
+  const add = (share: number, name: string, value: () => string): void => {
+    if (draw.chance(share)) members.push(`"${name}":${value()}`);
+  };
+  add(0.8, 'event', () => nameOf(draw));
+  add(0.8, 'userId', () => idOf(draw));
+  add(0.4, 'anonymousId', () => idOf(draw));
+  add(0.8, 'messageId', () => (draw.chance(0.9) ? `"${draw.uuid()}"` : unusualJson(draw, 1)));
+  add(0.6, 'timestamp', () => (draw.chance(0.8) ? timeOf(draw) : unusualJson(draw, 1)));
+  add(0.3, 'sentAt', () => (draw.chance(0.8) ? timeOf(draw) : unusualJson(draw, 1)));
+  add(0.5, 'properties', () => propertiesOf(draw));
+  add(0.3, 'traits', () => propertiesOf(draw));
+  add(0.3, 'context', () => unusualJson(draw, 3));
+  add(0.2, 'groupId', () => idOf(draw));
+  add(0.2, 'previousId', () => idOf(draw));
+  return `{${members.join(',')}}`;
+}
 
 /** Headers and queries that say something else than the body, or nothing that there is. */
 export const oddHeaders: RequestMaker = (draw, world) => {

@@ -7,6 +7,8 @@ export interface Operation {
   readonly parameters: readonly Parameter[];
   readonly body: Schema | undefined;
   readonly statuses: ReadonlySet<number>;
+  /** Whether it needs no key. */
+  readonly isPublic: boolean;
 }
 
 export interface Parameter {
@@ -40,6 +42,7 @@ interface DocumentedOperation {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema } | undefined>> };
   readonly responses: Readonly<Record<string, unknown>>;
+  readonly security?: readonly unknown[];
 }
 
 const documentUrl = new URL('../../../docs/reference/openapi.json', import.meta.url);
@@ -50,12 +53,13 @@ export function readOperations(): Operation[] {
   return Object.entries(paths)
     .filter(([path]) => path.startsWith('/api/') && !path.endsWith('/live_events'))
     .flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, { parameters = [], requestBody, responses }]) => ({
+      Object.entries(methods).map(([method, { parameters = [], requestBody, responses, security }]) => ({
         method: method.toUpperCase(),
         path,
         parameters,
         body: requestBody?.content['application/json']?.schema,
         statuses: new Set(Object.keys(responses).map(Number)),
+        isPublic: security?.length === 0,
       })),
     );
 }

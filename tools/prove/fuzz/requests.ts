@@ -7,7 +7,8 @@ import * as wire from './wire-requests.ts';
 /** How many of a thousand requests are of which kind. */
 const shares: readonly (readonly [number, RequestMaker])[] = [
   [20, capture.goodEvent],
-  [250, capture.oddEvents],
+  [200, capture.oddEvents],
+  [50, capture.segmentMessages],
   [130, capture.damagedBodies],
   [45, capture.hostileBodies],
   [5, capture.bombs],
