@@ -67,11 +67,16 @@ describe.skipIf(!chromiumPath)('signing in with a provider', () => {
     const known = provider.accounts.get(login);
     if (known !== undefined) provider.accounts.set(login, { ...known, groups });
   };
-  const atProvider = async (login: string): Promise<void> => {
-    await page.locator('input[name=login]').fill(login);
-    await page.locator('input[name=password]').fill('any');
-    await page.getByRole('button', { name: 'Sign-in' }).click();
+  const atProvider = async (login: string, tab = page): Promise<void> => {
+    await tab.locator('input[name=login]').fill(login);
+    await tab.locator('input[name=password]').fill('any');
+    await tab.getByRole('button', { name: 'Sign-in' }).click();
   };
+  /** Lets the page believe that time has passed, and that the user returns to its tab: it then loads what is no longer fresh. */
+  const backAfter = (ms: number): Promise<void> =>
+    page.evaluate<void>(
+      `{ const { now } = Date; Date.now = () => now() + ${ms}; dispatchEvent(new Event('visibilitychange')); }`,
+    );
   const signIn = async (login: string): Promise<void> => {
     await page.goto(`${server.url}/login/oidc`);
     await atProvider(login);
@@ -247,6 +252,39 @@ describe.skipIf(!chromiumPath)('signing in with a provider', () => {
     await console.context.clearCookies();
     await signIn(login);
     await refused('oidc_user_deactivated');
+  });
+
+  it('when a session ends over a page, the provider signs in from another tab, and the input is kept', async () => {
+    const login = account(['/analytics']);
+    await signIn(login);
+    await arrived();
+    await console.open('warnings');
+    await page.getByRole('searchbox').fill('typed before');
+    await console.context.clearCookies();
+    await backAfter(30_000);
+    const overlay = page.getByRole('dialog', { name: 'Your session has ended' });
+    await overlay.waitFor();
+    const opening = console.context.waitForEvent('page');
+    await overlay.getByRole('link', { name: 'Sign in with Example ID' }).click();
+    const tab = await opening;
+    await atProvider(login, tab);
+    await overlay.waitFor({ state: 'detached' });
+    expect(await page.getByRole('searchbox').inputValue()).toBe('typed before');
+    await tab.close();
+  });
+
+  it('a page without input for a minute marks its requests, so that they do not keep the session', async () => {
+    await signIn(account(['/analytics']));
+    await arrived();
+    const marked = (value: string | undefined) =>
+      page.waitForRequest((sent) => sent.url().includes('/api/') && sent.headers()['x-millrace-unattended'] === value);
+    const later = marked('true');
+    await backAfter(61_000);
+    expect((await later).method()).toBe('GET');
+    const again = marked(undefined);
+    await page.mouse.move(200, 200);
+    await backAfter(30_000);
+    await again;
   });
 
   it('signing out of the console ends the session here and at the provider', async () => {

@@ -29,6 +29,8 @@ describe('the one-time link', () => {
     expect(cookie).toMatch(/^millrace_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=1209600$/);
     const home = await app.inject({ url: '/', headers: { cookie: cookie.split(';')[0] ?? '' } });
     expect(home.body).toContain(app.project.apiToken);
+    const recorded = await app.db.selectFrom('activity_log').select(['activity', 'user_id']).execute();
+    expect(recorded).toEqual([{ activity: 'signed_in_with_link', user_id: app.user.id }]);
     const second = await exchange(token);
     expect([second.statusCode, second.headers['set-cookie']]).toEqual([403, undefined]);
     expect(second.body).toContain('does not work any more');

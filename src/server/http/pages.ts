@@ -6,6 +6,8 @@ import { ApiError } from '../../wire/contract/errors.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { getPersonalApiKey } from '../../stores/metadata/personal-api-keys.ts';
 import { listProjects } from '../../stores/metadata/projects.ts';
+import { recordUser } from '../../stores/metadata/record-user.ts';
+import { getUser } from '../../stores/metadata/users.ts';
 import { deleteSession, useLoginLink, type SessionPolicy } from '../../stores/metadata/sessions.ts';
 import type { OidcSignIn } from '../sign-in/oidc-sign-in.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -63,7 +65,9 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
     checkSameOrigin(request, siteUrl);
     const key = bodyField(request, 'key').trim();
     const owner =
-      key === '' ? await linkOwner(deps, bodyField(request, 'token')) : await keyOwner(deps, key, request.ip);
+      key === ''
+        ? await linkOwner(deps, bodyField(request, 'token'), request.id)
+        : await keyOwner(deps, key, request.ip);
     if (owner === undefined) {
       return sendPage(reply, 403, 'Sign in', key === '' ? loginFailed() : messagePage('Not signed in', keyRefused));
     }
@@ -88,9 +92,17 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
   });
 }
 
-async function linkOwner({ db, clock }: PageDeps, token: string): Promise<SessionOwner | undefined> {
-  const userId = await useLoginLink(db, token, clock.now());
-  return userId === undefined ? undefined : { userId };
+/** The use of a link is recorded: where users sign in with a provider, it is the exception. */
+async function linkOwner({ db, clock }: PageDeps, token: string, requestId: string): Promise<SessionOwner | undefined> {
+  const now = clock.now();
+  return db.transaction().execute(async (tx) => {
+    const userId = await useLoginLink(tx, token, now);
+    const user = userId === undefined ? undefined : await getUser(tx, userId);
+    if (user === undefined) return undefined;
+    const actor = { organizationId: user.organizationId, userId: user.id, keyId: null, requestId };
+    await recordUser(tx, actor, { user, before: user, after: user, activity: 'signed_in_with_link', now });
+    return { userId: user.id };
+  });
 }
 
 /** A session has all rights of its user, so only a key with the same rights and no expiry can start one; it ends with the key. */
