@@ -13,6 +13,8 @@ export interface Retention {
   readonly deadLetterDays: number;
   /** Days that hourly counts are kept. */
   readonly countDays: number;
+  /** Days that entries of the activity log are kept; 0: forever. */
+  readonly activityDays: number;
 }
 
 interface RetentionDeps extends Retention {
@@ -36,8 +38,10 @@ export function applyRetention({ db, clock, log, signal, ...kept }: RetentionDep
     const removed = await pruneDeadLetters(db, { now, days: kept.deadLetterDays, signal });
     if (removed > 0) log.info({ removed }, 'removed old dead letters');
     await pruneCounts(db, { now, days: kept.countDays });
+    const entries = await pruneActivity(db, { now, days: kept.activityDays, signal });
+    if (entries > 0) log.info({ removed: entries }, 'removed old activity');
   };
-  const onTrouble = (err: unknown): void => log.warn({ err }, 'failed to remove old dead letters and counts, retrying');
+  const onTrouble = (err: unknown): void => log.warn({ err }, 'failed to remove old rows, retrying');
   return repeat(everyMs, prune, { signal, onTrouble });
 }
 
@@ -45,12 +49,13 @@ interface PruneOptions {
   /** ms since the epoch. */
   readonly now: number;
   readonly days: number;
+  readonly signal?: AbortSignal;
 }
 
 /** Removes dead letters by age and count, except those of a replay that has not ended. Returns how many. */
 export async function pruneDeadLetters(
   db: Metadata,
-  { now, days, max = deadLettersMax, signal }: PruneOptions & { readonly max?: number; readonly signal?: AbortSignal },
+  { now, days, max = deadLettersMax, signal }: PruneOptions & { readonly max?: number },
 ): Promise<number> {
   const before = days === 0 ? undefined : isoMicros(now - days * dayMs);
   let removed = 0;
@@ -77,6 +82,42 @@ export async function pruneCounts(db: Metadata, { now, days }: PruneOptions): Pr
       await db.deleteFrom(table).where('project_id', '=', projectId).where('hour', '<', before).execute();
     }
   }
+}
+
+/**
+ * Removes entries of the activity log by age. The newest of these of each item stays, so that its record at any later time is known.
+ * Returns how many.
+ */
+export async function pruneActivity(db: Metadata, { now, days, signal }: PruneOptions): Promise<number> {
+  if (days === 0) return 0;
+  const before = isoMicros(now - days * dayMs);
+  for (let removed = 0; ;) {
+    const rows = signal?.aborted === true ? [] : await replacedEntries(db, before);
+    if (rows.length === 0) return removed;
+    const ids = rows.map(({ id }) => id);
+    const { numDeletedRows } = await db.deleteFrom('activity_log').where('id', 'in', ids).executeTakeFirstOrThrow();
+    removed += Number(numDeletedRows);
+  }
+}
+
+/** Selects entries before the time that are followed by another one of the same item before it. */
+function replacedEntries(db: Metadata, before: string): Promise<readonly { readonly id: string }[]> {
+  const entries = db
+    .selectFrom('activity_log')
+    .select('id')
+    .select(({ fn }) =>
+      fn
+        .agg<number>('row_number')
+        .over((over) =>
+          over
+            .partitionBy(['organization_id', 'project_id', 'scope', 'item_id'])
+            .orderBy('created_at', 'desc')
+            .orderBy('id', 'desc'),
+        )
+        .as('newer'),
+    )
+    .where('created_at', '<', before);
+  return db.selectFrom(entries.as('entries')).select('id').where('newer', '>', 1).limit(rowsAtOnce).execute();
 }
 
 async function projectIds(db: Metadata): Promise<readonly number[]> {

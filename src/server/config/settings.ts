@@ -369,6 +369,14 @@ export const settingDefinitions = {
     max: 3650,
     help: 'Days that hourly counts are kept: ingestion warnings, and the metrics of plugin configs.',
   },
+  activityDays: {
+    env: 'MILLRACE_ACTIVITY_DAYS',
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 36_500,
+    help: 'Days that entries of the activity log are kept, and in any case the newest older one of each item. 0 keeps all.',
+  },
   ...importSettings,
   failAt: {
     env: 'MILLRACE_FAIL_AT',

@@ -79,9 +79,9 @@ function startReplays({ settings, ...deps }: ServiceDeps, parts: AsyncDisposable
 /** Starts the removal of old rows. `parts` receives what must be stopped. */
 function startRetention({ settings, db, log }: ServiceDeps, parts: AsyncDisposableStack): void {
   const stop = new AbortController();
-  const { deadLetterDays, countDays } = settings;
+  const { deadLetterDays, countDays, activityDays } = settings;
   const clock = createDatabaseClock(db);
-  const running = applyRetention({ db, log, clock, deadLetterDays, countDays, signal: stop.signal });
+  const running = applyRetention({ db, log, clock, deadLetterDays, countDays, activityDays, signal: stop.signal });
   parts.defer(() => {
     stop.abort();
     return running;

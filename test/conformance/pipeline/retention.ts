@@ -4,7 +4,7 @@ import type { Metadata } from '../../../src/stores/metadata/database.ts';
 import type { DeadLetterState } from '../../../src/stores/metadata/tables/pipeline.ts';
 import { beginReplay, cancelReplay, listReplays } from '../../../src/pipeline/dead-letter-replays.ts';
 import { addDeadLetters, deadRecord } from '../../../src/pipeline/dead-letters.ts';
-import { pruneCounts, pruneDeadLetters } from '../../../src/pipeline/retention.ts';
+import { pruneActivity, pruneCounts, pruneDeadLetters } from '../../../src/pipeline/retention.ts';
 
 const day = 86_400_000;
 const now = Date.parse('2026-11-19T08:00:00.000Z');
@@ -100,6 +100,58 @@ export function testRetention(open: () => Promise<{ readonly db: Metadata } & As
       }
       expect(await pruneDeadLetters(db, { now, days: 30 })).toBe(1212);
       expect(await left()).toEqual([]);
+    });
+  });
+
+  describe('retention of the activity log', () => {
+    const note = async (daysAgo: number, item: string, projectId: number | null = 1): Promise<string> => {
+      const id = `${String(seq++).padStart(6, '0')}-${item}`;
+      const who = { organization_id: 'kept', user_id: null, user_name: null, key_id: null, request_id: null };
+      const what = {
+        scope: 'PluginConfig',
+        item_id: item,
+        activity: 'updated',
+        name: item,
+        changes: '[]',
+        snapshot: '{}',
+      };
+      const row = { id, project_id: projectId, is_system: 0, created_at: isoMicros(now - daysAgo * day) };
+      await db
+        .insertInto('activity_log')
+        .values({ ...row, ...who, ...what })
+        .execute();
+      return id;
+    };
+    const entries = async (): Promise<string[]> =>
+      (
+        await db.selectFrom('activity_log').select('id').where('organization_id', '=', 'kept').orderBy('id').execute()
+      ).map(({ id }) => id);
+
+    it('removes older entries, and keeps the newest of these of each item', async () => {
+      await note(50, 'a');
+      await note(40, 'a');
+      const kept = [await note(31, 'a'), await note(10, 'a'), await note(90, 'b')];
+      await note(70, 'a', 2);
+      kept.push(await note(60, 'a', 2));
+      await note(50, 'org', null);
+      kept.push(await note(40, 'org', null));
+      expect(await pruneActivity(db, { now, days: 30 })).toBe(4);
+      expect(await entries()).toEqual(kept);
+      expect(await pruneActivity(db, { now, days: 30 })).toBe(0);
+    });
+
+    it('of two entries at the same time keeps the later one', async () => {
+      await note(40, 'a');
+      const kept = await note(40, 'a');
+      expect(await pruneActivity(db, { now, days: 30 })).toBe(1);
+      expect(await entries()).toEqual([kept]);
+    });
+
+    it('removes more than it deletes at a time, and nothing without a limit', async () => {
+      for (let n = 0; n < 1001; n += 1) await note(40, 'a');
+      expect(await pruneActivity(db, { now, days: 0 })).toBe(0);
+      expect(await pruneActivity(db, { now, days: 30 })).toBe(1000);
+      expect(await entries()).toHaveLength(1);
     });
   });
 
