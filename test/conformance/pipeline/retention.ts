@@ -104,6 +104,10 @@ export function testRetention(open: () => Promise<{ readonly db: Metadata } & As
   });
 
   describe('retention of the activity log', () => {
+    beforeEach(async () => {
+      await db.deleteFrom('activity_log').where('organization_id', '=', 'kept').execute();
+    });
+
     const note = async (daysAgo: number, item: string, projectId: number | null = 1): Promise<string> => {
       const id = `${String(seq++).padStart(6, '0')}-${item}`;
       const who = { organization_id: 'kept', user_id: null, user_name: null, key_id: null, request_id: null };
