@@ -128,6 +128,10 @@ describe('messages', () => {
     expect(second.map(({ uuid }) => uuid)).toEqual(first.map(({ uuid }) => uuid));
   });
 
+  it('may be an array, as a webhook sends them', async () => {
+    expect(await storedBy(() => send([track('array1'), track('array2')]))).toHaveLength(2);
+  });
+
   it('without an id are different events, unless they are history', async () => {
     const batch = [track(''), { ...track(''), messageId: undefined }];
     const timestamp = '2020-01-02T03:04:05.678Z';
@@ -170,6 +174,12 @@ describe('times', () => {
     expect(await timesOf({ timestamp }, { sentAt })).toEqual([timestamp, Date.parse(sentAt)]);
     expect(await timesOf({ timestamp, sentAt })).toEqual([timestamp, Date.parse(sentAt)]);
     expect(await timesOf({ timestamp })).toEqual([timestamp, undefined]);
+  });
+
+  it('of messages that another service received and forwards are corrected already', async () => {
+    const forwarded = { timestamp, sentAt: '2049-01-01T09:00:00.000Z', receivedAt: '2049-01-01T10:00:01.000Z' };
+    expect(await timesOf(forwarded)).toEqual([timestamp, undefined]);
+    expect(await timesOf(forwarded, { sentAt: '2049-01-01T10:00:05.000Z' })).toEqual([timestamp, undefined]);
   });
 
   it('may be in originalTimestamp alone; beside it, timestamp is what the caller set', async () => {

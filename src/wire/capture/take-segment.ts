@@ -68,7 +68,7 @@ export async function takeSegment(deps: SegmentDeps, request: SegmentRequest): P
   if (good > 0) {
     const { body } = converted;
     const batch = { lane, projectId, body, encoding: 'identity', events: good, receivedAt, requestId } as const;
-    const sentAt = sentAtOf(root['sentAt'] ?? firstOf(scan)['sentAt']);
+    const sentAt = sentAtOf(root, firstOf(scan));
     await storeBatch(deps, sentAt === undefined ? batch : { ...batch, sentAt }, request.completeAt);
   }
   const { status: _, ...rejected } = answerFor(rejections);
@@ -82,12 +82,18 @@ async function decode({ settings, gunzip }: SegmentDeps, { body, hints, hold }: 
 }
 
 /** Parses the first message, which may contain what applies to the request: the key and the time of sending. */
-function firstOf(scan: ScannedBatch): Readonly<Record<string, unknown>> {
+function firstOf(scan: ScannedBatch): Members {
   return objectIn(scan.json.toString('utf8', fieldFrom(scan, 0, 'event'), fieldTo(scan, 0, 'event'))) ?? {};
 }
 
-/** Returns when the client claims to have sent the body, in ms since the epoch. An unreadable value is ignored. */
-function sentAtOf(value: unknown): number | undefined {
+type Members = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns when the client claims to have sent the body, in ms since the epoch. An unreadable value is ignored, and so is that of a
+ * message which Segment or RudderStack received and forwarded: its time is corrected already.
+ */
+function sentAtOf(root: Members, first: Members): number | undefined {
+  const value = first['receivedAt'] === undefined ? (root['sentAt'] ?? first['sentAt']) : undefined;
   const micros = typeof value === 'string' ? parseTimestamp(value) : undefined;
   return micros === undefined ? undefined : Math.round(micros / 1000);
 }
