@@ -1,25 +1,18 @@
 import { roles, type Role } from '../../wire/contract/roles.ts';
+import type { OidcAccount, OidcRole } from '../../stores/metadata/oidc-users.ts';
 import type { OidcSettings } from './oidc-settings.ts';
 import { SignInError } from './sign-in-error.ts';
 
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** An account of the provider that may sign in. */
-export interface Account {
-  readonly issuer: string;
-  readonly subject: string;
-  readonly email: string;
-  readonly firstName: string;
+export interface Account extends OidcAccount {
   readonly role: RoleChoice;
 }
 
-/**
- * The role that the provider gives. `set` at every sign-in; `keep` what admins have set, with a role for new users; `none` refuses
- * for the reason in `detail`.
- */
+/** The role that the provider gives; `none` refuses for the reason in `detail`. */
 export type RoleChoice =
-  | { readonly kind: 'set'; readonly role: Role }
-  | { readonly kind: 'keep'; readonly roleOfNew: Role | undefined }
+  | Exclude<OidcRole, { readonly kind: 'none' }>
   | { readonly kind: 'none'; readonly detail: string };
 
 const emailForm = /^[^\s@]+@[^\s@]+$/;
