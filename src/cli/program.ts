@@ -42,7 +42,7 @@ export async function buildProgram(terminal: Terminal, word?: string): Promise<C
   // Subcommands inherit settings only when they are created; these reach all of them.
   forEachCommand(program, (command) => {
     command.exitOverride().showHelpAfterError('(add --help for usage)');
-    command.configureOutput({ outputError: (text, write) => write(describeMissing(command, text)) });
+    describeMissing(command);
     takeEnvironment(command, env);
   });
   forEachCommand(program, (command) => {
@@ -106,11 +106,16 @@ function outputOf({ stdout, stderr }: CommandProcess): OutputConfiguration {
   };
 }
 
-/** Adds to the parser's error about a missing argument what the argument is. */
-function describeMissing(command: Command, text: string): string {
-  const name = /^error: missing required argument '(.+)'/.exec(text)?.[1];
-  const missing = command.registeredArguments.find((each) => each.name() === name);
-  return missing === undefined ? text : `error: expected <${missing.name()}>: ${missing.description}\n`;
+/** Lets the error about a missing argument say what the argument is. The parser calls this method, which its types do not declare. */
+function describeMissing(command: Command): void {
+  Object.assign(command, {
+    missingArgument(name: string): never {
+      const missing = command.registeredArguments.find((each) => each.name() === name);
+      return command.error(`error: expected <${name}>: ${missing?.description ?? 'a value'}`, {
+        code: 'commander.missingArgument',
+      });
+    },
+  });
 }
 
 /** Reads the environment of the command; commander would read that of the Node process. */
