@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isoMicros } from '../../../base/clock.ts';
 import type { EventStore } from '../../../stores/events/eventstore.ts';
 import { countRunRows } from '../../../stores/events/run-rows.ts';
 import { EventRowWriter } from '../../../stores/events/rows.ts';
@@ -304,6 +305,28 @@ describe('undo of an import run', () => {
       loaded_again: ['run-c'],
       exceptions: [expect.stringMatching(/^Run run-c is failed/)],
     });
+  });
+
+  it('runs that share its events load them again one after another, the oldest first', async () => {
+    const { projectId, db } = bench;
+    await send('historical', projectId, madeEvents(7, 50, { runId: 'run-b' }));
+    await endedRun(projectId, 'run-b');
+    await runToLoadAgain(projectId, 'run-d', 0);
+    await runToLoadAgain(projectId, 'run-c', 0);
+    for (const [index, id] of ['run-c', 'run-d'].entries()) {
+      const created = { created_at: isoMicros(receivedAt + index) };
+      await db.updateTable('import_runs').set(created).where('id', '=', id).execute();
+    }
+    const states = async (): Promise<(string | undefined)[]> =>
+      Promise.all(['run-c', 'run-d'].map(async (id) => (await getRun(db, id))?.state));
+    const completes = async (id: string): Promise<void> =>
+      void (await db.updateTable('import_runs').set({ state: 'completed' }).where('id', '=', id).execute());
+    const undone = undo('run-b');
+    await expect.poll(states).toEqual(['queued', 'completed']);
+    await completes('run-c');
+    await expect.poll(states).toEqual(['completed', 'queued']);
+    await completes('run-d');
+    expect(await undone).toMatchObject({ loaded_again: ['run-c', 'run-d'], exceptions: [] });
   });
 
   it('progress counts from its start what other runs load again and whose persons are rebuilt', async () => {

@@ -52,8 +52,10 @@ interface Undo extends UndoStageDeps {
 
 /** State that must survive a crash, kept with the rebuild. */
 interface UndoDetail extends UndoWork {
-  /** Runs queued to load again; `undefined` until they are. */
+  /** Runs queued to load again. */
   readonly loadedAgain?: readonly string[];
+  /** Runs whose turn has come, queued or not. Missing in undos that an earlier version began: it queued all runs at once. */
+  readonly asked?: readonly string[];
 }
 
 const pollMsDefault = 250;
@@ -66,7 +68,7 @@ const cellsShownMax = 10_000;
  * 1. Wait until none of its events is in flight and no other run loads.
  * 2. Record the affected ids before anything is deleted.
  * 3. Delete its rows. Rows of others with the same events become visible.
- * 4. Let runs that share events with it load them again, and wait for them.
+ * 4. Let runs that share events with it load them again, the oldest first, and wait for each.
  * 5. The pipeline rebuilds persons and groups from the remaining events (src/pipeline/rebuild).
  * 6. Count the store once more and write the result into the report.
  */
@@ -89,8 +91,8 @@ async function undoRows(undo: Undo): Promise<void> {
   await deleteRows(undo, detail);
   failpoint('undo_deleted');
   const loadedAgain = await loadOthersAgain(undo, detail);
-  failpoint('undo_others_requested');
-  await waitForLoads(undo, detail, loadedAgain);
+  failpoint('undo_others_loaded');
+  await rebuildPersons(undo);
   const rebuild = await waitForRebuild(undo, detail);
   failpoint('undo_rebuilt');
   const result = await reconcile(undo, { ...detail, loadedAgain }, rebuild);
@@ -223,49 +225,78 @@ async function rowsLeft({ store, leased }: Undo): Promise<{ readonly rows: numbe
   return { rows: counts.reduce((sum, count) => sum + count, 0), months: counts.filter((count) => count > 0).length };
 }
 
-/** Works like retrying their rejected records: events that the store has are not sent again. */
-async function loadOthersAgain({ db, leased }: Undo, detail: UndoDetail): Promise<readonly string[]> {
-  if (detail.loadedAgain !== undefined) return detail.loadedAgain;
-  const requested: string[] = [];
-  await db.transaction().execute(async (tx) => {
-    for (const { id, what } of detail.plan.other_runs) {
-      if (what !== 'loads_again' && what !== 'at_work') continue;
-      try {
-        await retryRejected(tx, id);
-        requested.push(id);
-      } catch (error) {
-        // Its state has changed in the meantime: it loads again, is being undone itself, or was removed.
-        if (!(error instanceof RunTransitionError || error instanceof RunMissingError)) throw error;
-      }
+/**
+ * Lets the other runs load again one after another, in the order in which they were created: a run does not send what the store has, so
+ * the first of them stores the events that they share, as in a project without the undone run. Returns those that were queued.
+ */
+async function loadOthersAgain(undo: Undo, detail: UndoDetail): Promise<readonly string[]> {
+  // The plan lists the newest first.
+  const others = detail.plan.other_runs
+    .filter(({ what }) => what === 'loads_again' || what === 'at_work')
+    .map(({ id }) => id)
+    .toReversed();
+  let { loadedAgain = [] } = detail;
+  const asked = new Set(detail.asked ?? (detail.loadedAgain === undefined ? [] : others));
+  for (const [index, id] of others.entries()) {
+    if (!asked.has(id)) {
+      asked.add(id);
+      loadedAgain = await requestLoad(undo, { ...detail, loadedAgain, asked: [...asked] }, id);
+      undo.failpoint('undo_others_requested');
     }
-    await saveRebuild(tx, leased.run.id, { detail: { ...detail, loadedAgain: requested } });
+    if (loadedAgain.includes(id)) await waitForLoad(undo, detail, id, others.slice(index + 1));
+  }
+  undo.leased.waiting(null);
+  return loadedAgain;
+}
+
+/** Works like retrying its rejected records: events that the store has are not sent again. Returns all runs that were queued. */
+async function requestLoad(
+  { db, leased }: Undo,
+  detail: UndoDetail & Required<Pick<UndoDetail, 'loadedAgain'>>,
+  id: string,
+): Promise<readonly string[]> {
+  return db.transaction().execute(async (tx) => {
+    let { loadedAgain } = detail;
+    try {
+      await retryRejected(tx, id);
+      loadedAgain = [...loadedAgain, id];
+    } catch (error) {
+      // Its state has changed in the meantime: it loads again, is being undone itself, or was removed.
+      if (!(error instanceof RunTransitionError || error instanceof RunMissingError)) throw error;
+    }
+    await saveRebuild(tx, leased.run.id, { detail: { ...detail, loadedAgain } });
+    return loadedAgain;
   });
-  return requested;
+}
+
+/** Waits until a run has loaded again. One that is paused or fails in the meantime loads its events when it is resumed. */
+async function waitForLoad(
+  { db, leased, pollMs }: Undo,
+  detail: UndoDetail,
+  id: string,
+  later: readonly string[],
+): Promise<void> {
+  let shown: number | undefined;
+  for (;;) {
+    const run = await getRun(db, id);
+    if (run === undefined || (run.state !== 'queued' && run.state !== 'running')) return;
+    const left = Math.ceil(eventsAgain(detail, [id]) * shareLeft(run)) + eventsAgain(detail, later);
+    // A run reports its completion only as its state.
+    const again = Math.max(1, left);
+    if (again !== shown) showLeft(leased, detail, { again, ids: detail.plan.distinct_ids });
+    shown = again;
+    leased.waiting({ reason: `run ${id} is loading the events again that it shares with this one` });
+    await delay(pollMs, undefined, { signal: leased.signal });
+  }
 }
 
 /**
- * All events of a run count as arrived when it was created, also what it loads again: had the undone run not been there, it would have
- * brought them then. So they are replayed in the order of time, while `received_at` has that of their source. A run that is paused or
- * fails in the meantime loads them when it is resumed.
+ * Lets the pipeline rebuild persons and groups. All events of a run count as arrived when it was created, also what it loads again: had
+ * the undone run not been there, it would have brought them then. So they are replayed in the order of time, while `received_at` has
+ * that of their source.
  */
-async function waitForLoads(undo: Undo, detail: UndoDetail, runs: readonly string[]): Promise<void> {
-  const { db, leased, pollMs } = undo;
-  let shown: number | undefined;
-  for (const [index, id] of runs.entries()) {
-    for (;;) {
-      const run = await getRun(db, id);
-      if (run === undefined || (run.state !== 'queued' && run.state !== 'running')) break;
-      const left = Math.ceil(eventsAgain(detail, [id]) * shareLeft(run)) + eventsAgain(detail, runs.slice(index + 1));
-      // A run reports its completion only as its state.
-      const again = Math.max(1, left);
-      if (again !== shown) showLeft(leased, detail, { again, ids: detail.plan.distinct_ids });
-      shown = again;
-      leased.waiting({ reason: `run ${id} is loading the events again that it shares with this one` });
-      await delay(pollMs, undefined, { signal: leased.signal });
-    }
-  }
-  leased.waiting(null);
-  await undo.settled(leased.signal);
+async function rebuildPersons({ db, leased, settled }: Undo): Promise<void> {
+  await settled(leased.signal);
   const rebuild = await findRebuild(db, leased.run.id);
   if (rebuild?.state !== 'collected') return;
   await saveRebuild(db, rebuild.id, { state: 'due', arrivals: await loadsOf(db, leased.run.projectId) });
