@@ -13,7 +13,7 @@ it('every rule that a finding can have is described', () => {
 });
 
 it('a finding without a label is named after its code', () => {
-  expect(findingLabel('zone_assumed')).toBe('Zone assumed');
+  expect(findingLabel('code_of_a_later_version')).toBe('Code of a later version');
 });
 
 it('checks by old versions have their warnings as findings, each once', () => {
