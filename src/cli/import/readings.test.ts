@@ -44,7 +44,7 @@ describe('how the records of an import are read', () => {
   it('the assumed reading of a file is reported beforehand, by the check and in the report', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport([record(1) + record(2)]);
-    const sentence = '1 file or answer was read as JSON, one record after the other, regardless of lines.';
+    const sentence = '1 file or response was read as JSON, one record after the other, regardless of lines.';
     const finished = await made.start(endpoint.url);
     expect(finished.stdout).toContain('is read as JSON, one record after the other, regardless of lines');
     expect(resultOf(finished)).toMatchObject({
