@@ -66,11 +66,12 @@ it('replace undoes the earlier run once the new records have passed the check, k
   expect(check.replaces?.[0]?.plan.events).toBeGreaterThan(100);
   expect(await client.get<UndoRun>(first.path)).toMatchObject({ state: 'completed' });
 
-  await client.post(`${dry.path}resume/`);
-  for (const failAt of failpoints) {
+  for (const [index, failAt] of failpoints.entries()) {
     await server.kill();
     const env = { MILLRACE_FAIL_AT: failAt, MILLRACE_ALLOW_FAILPOINTS: 'true' };
-    server = await startServer(mine.path, env, { waitForReady: false });
+    server = await startServer(mine.path, env, { waitForReady: index === 0 });
+    // Resumed by a service without the failpoint, the run could pass it before the service is killed.
+    if (index === 0) await clientOf(server).post(`${dry.path}resume/`);
     if (server.child.signalCode === null) await once(server.child, 'exit');
     expect([failAt, server.child.signalCode]).toEqual([failAt, 'SIGKILL']);
   }
