@@ -1,4 +1,4 @@
-/** The role `jobs`: imports in a separate process, jobs and schedules of plugins and imports, replays of dead letters, retention. */
+/** The role `jobs`: imports in a separate process, jobs and schedules of plugins and imports, replays of dead letters, background tasks, retention. */
 import type { Answers } from '../../base/calls.ts';
 import { createProjectIngest, hasFiledAgreement } from '../../imports/targets/project-ingest.ts';
 import { runFigures } from '../../imports/run/run-figures.ts';
@@ -15,6 +15,8 @@ import { answersOfEnds } from './stored-so-far.ts';
 import { hostThread, type ThreadHost } from './thread-host.ts';
 import { runReplays } from '../../pipeline/replay-runner.ts';
 import { applyRetention } from '../../pipeline/retention.ts';
+import { runTasks } from '../../queue/tasks/task-runner.ts';
+import type { TaskKind } from '../../queue/tasks/task.ts';
 
 /** Returns the import process, not started yet. `parts` receives what must be stopped. */
 export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts: AsyncDisposableStack): ThreadHost {
@@ -23,6 +25,7 @@ export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts:
   startReplays(deps, parts);
   startSchedules(deps, parts);
   startRetention(deps, parts);
+  startTasks(deps, [], parts);
   // Runs are resumed: each stage keeps its progress in the metadata store.
   const held = followHeldRuns(deps);
   const imports = hostThread(
@@ -82,6 +85,16 @@ function startRetention({ settings, db, log }: ServiceDeps, parts: AsyncDisposab
   const { deadLetterDays, countDays, activityDays } = settings;
   const clock = createDatabaseClock(db);
   const running = applyRetention({ db, log, clock, deadLetterDays, countDays, activityDays, signal: stop.signal });
+  parts.defer(() => {
+    stop.abort();
+    return running;
+  });
+}
+
+/** Starts background tasks of these kinds. `parts` receives what must be stopped. */
+function startTasks({ db, log }: ServiceDeps, kinds: readonly TaskKind[], parts: AsyncDisposableStack): void {
+  const stop = new AbortController();
+  const running = runTasks({ db, log, signal: stop.signal }, kinds);
   parts.defer(() => {
     stop.abort();
     return running;

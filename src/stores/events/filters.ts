@@ -27,6 +27,8 @@ export interface PropertyFilter {
 
 export interface EventFilter {
   readonly event?: string | undefined;
+  /** Alternatives, in which `*` matches any characters; at most 100. */
+  readonly events?: readonly string[] | undefined;
   readonly distinctId?: string | undefined;
   /** Alternatives. An empty list matches no event. */
   readonly distinctIds?: readonly string[] | undefined;
@@ -48,6 +50,11 @@ export interface Conditions {
   readonly narrow?: string | undefined;
 }
 
+/** Escapes what LIKE would interpret, and translates `*`. */
+function likePattern(name: string): string {
+  return name.replace(/[\\%_]/g, '\\$&').replaceAll('*', '%');
+}
+
 /** Excludes time bounds, which readers narrow separately; see timeConditions. */
 export function filterConditions(projectId: number, filter: EventFilter): Conditions {
   const sql = ['project_id = {project:Int32}'];
@@ -56,6 +63,11 @@ export function filterConditions(projectId: number, filter: EventFilter): Condit
   if (filter.event !== undefined) {
     sql.push('event = {event:String}');
     params['event'] = filter.event;
+  }
+  if (filter.events !== undefined) {
+    const names = filter.events.map((_, i) => `event LIKE {event_${i}:String}`);
+    sql.push(`(${names.join(' OR ') || 'false'})`);
+    filter.events.forEach((name, i) => (params[`event_${i}`] = likePattern(name)));
   }
   if (filter.distinctId !== undefined) {
     narrow = 'distinct_id = {distinct_id:String}';

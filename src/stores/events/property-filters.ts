@@ -16,6 +16,11 @@ export function parsePropertyFilters(text: string): PropertyFilter[] | string {
     return 'Expected a JSON array of {key, value, operator}, got something that is not JSON.';
   }
   if (!Array.isArray(parsed)) return 'Expected a JSON array of {key, value, operator}.';
+  return readPropertyFilters(parsed);
+}
+
+/** Like `parsePropertyFilters`, for an array that is parsed; numbers with many digits as base/exact-json.ts returns them. */
+export function readPropertyFilters(parsed: readonly unknown[]): PropertyFilter[] | string {
   if (parsed.length > filtersMax) return `Expected at most ${filtersMax} filters, got ${parsed.length}.`;
   const filters: PropertyFilter[] = [];
   for (const [i, entry] of parsed.entries()) {

@@ -6,6 +6,7 @@ import { pipelineTables } from './tables/pipeline.ts';
 import { pluginTables } from './tables/plugins.ts';
 import { processTables } from './tables/processes.ts';
 import type { Rows } from './tables/table.ts';
+import { taskTables } from './tables/tasks.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
 
@@ -23,6 +24,7 @@ export const tables = {
   ...importTables,
   ...noticeTables,
   ...processTables,
+  ...taskTables,
 };
 
 /** Their rows. */

@@ -17,7 +17,10 @@ const oldestVersion = 23;
 const lastCommitWithEarlier = '2612ee5';
 
 /** Migrations after `oldestVersion`, in order, without gaps. */
-const migrations: readonly Migration[] = [{ name: 'oidc', up: addOidc }];
+const migrations: readonly Migration[] = [
+  { name: 'oidc', up: addOidc },
+  { name: 'tasks', up: addTasks },
+];
 
 /** The schema version that this program needs. */
 export const schemaVersion = oldestVersion + migrations.length;
@@ -120,4 +123,34 @@ async function addOidc({ schema }: Queries, dialect: Dialect): Promise<void> {
     .addColumn('created_at', text, (column) => column.notNull())
     .addColumn('expires_at', text, (column) => column.notNull())
     .execute();
+}
+
+async function addTasks({ schema }: Queries, dialect: Dialect): Promise<void> {
+  const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
+  await schema
+    .createTable('tasks')
+    .addColumn('id', text, (column) => column.primaryKey().notNull())
+    .addColumn('project_id', 'integer', (column) => column.notNull())
+    .addColumn('kind', text, (column) => column.notNull())
+    .addColumn('state', text, (column) => column.notNull())
+    .addColumn('spec', text, (column) => column.notNull())
+    .addColumn('secrets', text, (column) => column.notNull())
+    .addColumn('progress', text)
+    .addColumn('result', text)
+    .addColumn('error', text, (column) => column.notNull())
+    .addColumn('attempts', 'integer', (column) => column.notNull())
+    .addColumn('lease_until', text)
+    .addColumn('created_by', 'integer')
+    .addColumn('created_at', text, (column) => column.notNull())
+    .addColumn('started_at', text)
+    .addColumn('ended_at', text)
+    .execute();
+  const indexes = { tasks_by_state: ['kind', 'state'], tasks_by_project: ['project_id', 'kind'] };
+  for (const [name, columns] of Object.entries(indexes)) {
+    await schema
+      .createIndex(name)
+      .on('tasks')
+      .columns([...columns, 'created_at'])
+      .execute();
+  }
 }

@@ -196,6 +196,7 @@ const tables = [
   ['profile_rebuild_keys', 'key'],
   ['profile_rebuilds', 'id'],
   ['sample_events', 'id'],
+  ['tasks', 'id'],
 ] as const satisfies readonly (readonly [table: keyof Database, key: string])[];
 
 /** About 20 ms of SQLite's time, and worth a separate commit: chunks of 2,000 took four times as long in total. */
