@@ -93,6 +93,9 @@ export function createRecordingStore() {
       const kept = rows.filter((row) => row.projectId !== projectId || !isIn(row) || row.importRun !== runId);
       rows.splice(0, rows.length, ...kept);
     },
+    removeExpired: async () => {
+      throw new Error('the double keeps all rows');
+    },
     query: async () => [],
     health: async () => ({ ok: true, detail: '' }),
     close: async () => {},

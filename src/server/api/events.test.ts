@@ -229,7 +229,14 @@ it('while the store is down answers 503 with Retry-After and tells no inner deta
   const down = async (): Promise<never> => {
     throw new StoreUnavailableError('inner detail');
   };
-  const store: EventStore = { insertBatch: down, deleteRun: down, query: down, health: down, close: down };
+  const store: EventStore = {
+    insertBatch: down,
+    deleteRun: down,
+    removeExpired: down,
+    query: down,
+    health: down,
+    close: down,
+  };
   await using test = await startTestApp((db) => [
     ...eventRoutes({ store, persons }),
     ...flatEventRoutes({ db, store, persons }),

@@ -30,6 +30,7 @@ const unused = async (): Promise<never> => {
 const unusedStore: RunStore = {
   insertBatch: unused,
   deleteRun: unused,
+  removeExpired: unused,
   query: unused,
   health: unused,
   close: unused,

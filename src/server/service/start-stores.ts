@@ -115,6 +115,7 @@ export function storeWhenAsked(connect: () => Promise<EventStore>): EventStore {
   return {
     insertBatch: async (batch, token) => (await store()).insertBatch(batch, token),
     deleteRun: async (rows, watch) => (await store()).deleteRun(rows, watch),
+    removeExpired: async (month, expiries) => (await store()).removeExpired(month, expiries),
     query: async (sql, params) => (await store()).query(sql, params),
     health: async () => (await store()).health(),
     close: async () => (await connected?.catch(() => undefined))?.close(),

@@ -1,3 +1,5 @@
+import type { ProjectExpiry, RemovedRows } from './expired-rows.ts';
+
 /**
  * Port: the event store, ClickHouse's engine embedded (chDB) or as a server. One SQL text (sql.ts), thin transports.
  *
@@ -7,6 +9,8 @@
  * - `query` binds parameters in the engine; no value ever becomes SQL text.
  * - `deleteRun` removes the rows whose `$import_run_id` is the run, of those days, and no other row. Once it resolves no read sees
  *   them, also after a kill; a row of the same identity from elsewhere becomes visible. Repeating it changes nothing.
+ * - `removeExpired` removes the rows of the month that have expired, and no other row, whatever is inserted at the same time. Once it
+ *   resolves no read sees them, and the engine frees their disk space on its own. Repeating it changes nothing.
  */
 export interface RowBatch {
   /** One block in ClickHouse's Native format, as EventRowWriter creates it: the bytes of all chunks in sequence. */
@@ -45,6 +49,8 @@ export interface EventStore {
   /** Token: at most 200 characters of `[A-Za-z0-9_:.-]`, unique per batch content, the same at every retry. */
   insertBatch(batch: RowBatch, token: string): Promise<void>;
   deleteRun(rows: RunDays, watch?: DeleteWatch): Promise<void>;
+  /** Month of the events' `day`: 202403 is March 2024. */
+  removeExpired(month: number, expiries: readonly ProjectExpiry[]): Promise<RemovedRows>;
   /** Read only. `{name:Type}` placeholders take `params`. 64-bit integers are returned as strings. */
   query<Row>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<Row[]>;
   health(): Promise<StoreHealth>;

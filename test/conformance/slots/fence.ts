@@ -70,7 +70,7 @@ function rebuilderOf({ db }: Scene, hold: SlotHold, failure?: Error): ProfileReb
   const refuse = async (): Promise<never> => {
     throw new Error('a rebuild only reads events');
   };
-  const store = { query, insertBatch: refuse, deleteRun: refuse, health: refuse, close: refuse };
+  const store = { query, insertBatch: refuse, deleteRun: refuse, removeExpired: refuse, health: refuse, close: refuse };
   return new ProfileRebuilder({ db, hold, store, log: createLog('silent'), failpoint: () => undefined });
 }
 

@@ -8,10 +8,11 @@ import type { QueryParam, RowBatch, StoreHealth } from '../eventstore.ts';
 import { StoreUnavailableError } from '../eventstore.ts';
 import { encodeFrame, FrameReader, type Frame } from '../../../base/frames.ts';
 import type { RunTableRef } from '../run-table-names.ts';
+import { checkExpiry, type RemovedRows } from '../expired-rows.ts';
 import { createRunTables, type RunStore } from '../run-tables.ts';
 import { singleForm } from '../schema-form.ts';
 import { checkToken, deleteRunSql } from '../sql.ts';
-import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
+import { toWireExpiry, type StoreRequest, type StoreResponse, type WireParam } from './requests.ts';
 
 export interface ConnectOptions {
   /** How long a call waits for an engine that is restarting. */
@@ -43,6 +44,11 @@ export function connectChdb(socketPath: string, spoolDir: string, options: Conne
     async deleteRun(rows) {
       deleteRunSql(rows);
       await ask({ kind: 'delete-run', rows });
+    },
+    async removeExpired(month, expiries) {
+      checkExpiry(month, expiries);
+      const removed = await ask({ kind: 'remove-expired', month, expiries: expiries.map(toWireExpiry) });
+      return JSON.parse(removed.toString('utf8')) as RemovedRows;
     },
     query,
     runTables: createRunTables({
@@ -104,6 +110,7 @@ type Answer = Frame<StoreResponse>;
 type Call =
   | Omit<Extract<StoreRequest, { kind: 'insert' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'delete-run' }>, 'id'>
+  | Omit<Extract<StoreRequest, { kind: 'remove-expired' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'change-run-table' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'query' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'health' }>, 'id'>;

@@ -3,6 +3,7 @@ import type { ProcessOptions } from './messages.ts';
 import type { Engine } from './serve-engine.ts';
 import type { WireParam } from './requests.ts';
 import { parseLines } from '../json-lines.ts';
+import { removeExpiredRows } from '../expired-rows.ts';
 import { runTableName } from '../run-table-names.ts';
 import { runTableSql } from '../run-tables.ts';
 import { migrateStore } from '../migrate-store.ts';
@@ -72,6 +73,14 @@ export async function openEngine(open: OpenSession, options: ProcessOptions): Pr
       return inLine(() => inserts.time(() => insertFile(session, options.spoolDir, { file, rows, token, target })));
     },
     deleteRun: (rows) => inLineToDelete(() => run(remover, deleteRunSql(rows))),
+    removeExpired: (month, expiries) => {
+      const table = {
+        table: 'events',
+        command: (sql: string) => run(remover, sql),
+        rows: async <Row>(sql: string) => parseLines<Row>(await collect(remover, sql, {})),
+      };
+      return inLineToDelete(() => removeExpiredRows(table, month, expiries));
+    },
     changeRunTable: (change) =>
       inLineOfRuns(async () => {
         for (const sql of runTableSql(change)) await run(importer, sql);
@@ -114,8 +123,8 @@ async function openReaders(open: OpenSession, options: ProcessOptions, args: rea
 }
 
 /** Runs work in sequence; a failure does not stop the next. */
-function serialLane(): (work: () => Promise<void>) => Promise<void> {
-  let last: Promise<void> = Promise.resolve();
+function serialLane(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const turn = last.then(work);
     last = turn.catch(() => undefined);

@@ -1,4 +1,5 @@
 import type { QueryParam, RunDays } from '../eventstore.ts';
+import type { KeptSince, ProjectExpiry } from '../expired-rows.ts';
 import type { RunTableRef } from '../run-table-names.ts';
 import type { RunTableChange } from '../run-tables.ts';
 
@@ -14,6 +15,12 @@ export type StoreRequest =
       readonly into?: RunTableRef;
     }
   | { readonly id: number; readonly kind: 'delete-run'; readonly rows: RunDays }
+  | {
+      readonly id: number;
+      readonly kind: 'remove-expired';
+      readonly month: number;
+      readonly expiries: readonly WireExpiry[];
+    }
   | { readonly id: number; readonly kind: 'change-run-table'; readonly change: RunTableChange }
   | { readonly id: number; readonly kind: 'query'; readonly sql: string; readonly params: Record<string, WireParam> }
   | { readonly id: number; readonly kind: 'health' };
@@ -21,7 +28,40 @@ export type StoreRequest =
 /** A 64-bit integer is sent as text in an object. */
 export type WireParam = Exclude<QueryParam, bigint> | { readonly bigint: string };
 
-/** The body of a successful answer: JSON lines for a query. */
+type WireTimes = { readonly [Kind in keyof KeptSince]: string | null };
+
+/** A project's expiry with its times as text. */
+export interface WireExpiry {
+  readonly projectId: number;
+  readonly keptSince: WireTimes;
+  readonly events: readonly (WireTimes & { readonly event: string })[];
+}
+
+export function toWireExpiry({ projectId, keptSince, events }: ProjectExpiry): WireExpiry {
+  const wire = ({ live, historical }: KeptSince): WireTimes => ({
+    live: live === null ? null : String(live),
+    historical: historical === null ? null : String(historical),
+  });
+  return {
+    projectId,
+    keptSince: wire(keptSince),
+    events: events.map(({ event, ...times }) => ({ event, ...wire(times) })),
+  };
+}
+
+export function fromWireExpiry({ projectId, keptSince, events }: WireExpiry): ProjectExpiry {
+  const times = ({ live, historical }: WireTimes): KeptSince => ({
+    live: live === null ? null : BigInt(live),
+    historical: historical === null ? null : BigInt(historical),
+  });
+  return {
+    projectId,
+    keptSince: times(keptSince),
+    events: events.map(({ event, ...wire }) => ({ event, ...times(wire) })),
+  };
+}
+
+/** The body of a successful answer: JSON lines for a query, JSON for the removal of expired rows. */
 export type StoreResponse =
   | { readonly id: number; readonly ok: true }
   | { readonly id: number; readonly ok: false; readonly message: string };

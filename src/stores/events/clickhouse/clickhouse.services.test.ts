@@ -14,6 +14,7 @@ import {
   testRow,
 } from '../../../../test/conformance/event-store/event-store.ts';
 import { StoreUnavailableError } from '../eventstore.ts';
+import { expiryConformance } from '../../../../test/conformance/event-store/expiry.ts';
 import { explorerConformance } from '../../../../test/conformance/event-store/explorer.ts';
 import { readsConformance } from '../../../../test/conformance/event-store/reads.ts';
 import type { EventRow } from '../rows.ts';
@@ -46,6 +47,7 @@ describe.skipIf(url === '')(`a ClickHouse ${cluster === '' ? 'server' : 'cluster
   const name = cluster === '' ? 'ClickHouse server' : 'ClickHouse cluster';
   eventStoreConformance(name, open);
   readsConformance(name, open);
+  expiryConformance(name, open);
   explorerConformance(name, open);
   runTablesConformance(name, open);
 });

@@ -18,6 +18,7 @@ import {
 } from '../../../../test/conformance/event-store/event-store.ts';
 import { insertSegment, runRow } from '../../../../test/support/run-table-rows.ts';
 import { StoreUnavailableError, type RunRef } from '../eventstore.ts';
+import { expiryConformance } from '../../../../test/conformance/event-store/expiry.ts';
 import { explorerConformance } from '../../../../test/conformance/event-store/explorer.ts';
 import { readsConformance } from '../../../../test/conformance/event-store/reads.ts';
 import { EventRowWriter, type EventRow } from '../rows.ts';
@@ -61,6 +62,7 @@ const unreplicated = '(test double, not replicated)';
 const twoShards = `a ClickHouse cluster, 2 shards ${unreplicated}`;
 eventStoreConformance(twoShards, () => open({ shards: 2 }));
 readsConformance(twoShards, () => open({ shards: 2 }));
+expiryConformance(twoShards, () => open({ shards: 2 }));
 explorerConformance(twoShards, () => open({ shards: 2 }));
 runTablesConformance(twoShards, () => open({ shards: 2 }));
 // Writes and query texts are the same for any number of shards; these reads use the engine's Distributed table.

@@ -7,6 +7,7 @@ import {
   testRow,
 } from '../../../../test/conformance/event-store/event-store.ts';
 import { StoreUnavailableError } from '../eventstore.ts';
+import { expiryConformance } from '../../../../test/conformance/event-store/expiry.ts';
 import { explorerConformance } from '../../../../test/conformance/event-store/explorer.ts';
 import { readsConformance } from '../../../../test/conformance/event-store/reads.ts';
 import { runTablesConformance } from '../../../../test/conformance/event-store/run-tables.ts';
@@ -26,6 +27,7 @@ async function open(): Promise<{ store: Awaited<ReturnType<typeof connectClickho
 
 eventStoreConformance('ClickHouse over HTTP', open);
 readsConformance('ClickHouse over HTTP', open);
+expiryConformance('ClickHouse over HTTP', open);
 explorerConformance('ClickHouse over HTTP', open);
 runTablesConformance('ClickHouse over HTTP', open);
 

@@ -1,5 +1,6 @@
 import type { WarnLog } from '../../../server/telemetry/log.ts';
 import { runTableName } from '../run-table-names.ts';
+import { removeExpiredRows } from '../expired-rows.ts';
 import { createRunTables, runTableSql, type RunStore } from '../run-tables.ts';
 import { singleForm } from '../schema-form.ts';
 import { migrateStore } from '../migrate-store.ts';
@@ -61,6 +62,7 @@ function serverStore(server: ClickhouseServer): RunStore {
       if (batch.rows > 0) await server.insert(sql, batch);
     },
     deleteRun: async (rows) => await server.command(deleteRunSql(rows)),
+    removeExpired: (month, expiries) => removeExpiredRows({ ...server, table: 'events' }, month, expiries),
     query: (sql, params) => server.rows(sql, params),
     runTables: createRunTables({
       form: singleForm,

@@ -1,5 +1,6 @@
 import type { WarnLog } from '../../../server/telemetry/log.ts';
 import type { RowBatch, StoreHealth } from '../eventstore.ts';
+import { addRemoved, checkExpiry, removeExpiredRows } from '../expired-rows.ts';
 import { runTableName, type RunTableRef } from '../run-table-names.ts';
 import { createRunTables, runTableSql, type RunStore, type RunTableChange, type RunTables } from '../run-tables.ts';
 import { clusterForm, type SchemaForm } from '../schema-form.ts';
@@ -183,6 +184,14 @@ function clusterStore(deps: ClusterStoreDeps): RunStore {
         deleteOnShard(shard, { table: localTable, shardNumber: at + 1, rows, pollMs }, watch),
       );
       await Promise.all(deletes);
+    },
+    async removeExpired(month, expiries) {
+      checkExpiry(month, expiries);
+      const { shards } = await opening();
+      const removals = shards.map((shard) =>
+        shard.use((server) => removeExpiredRows({ ...server, table: localTable }, month, expiries)),
+      );
+      return (await Promise.all(removals)).reduce(addRemoved);
     },
     query: async (sql, params) => (await opening()).all.use((server) => server.rows(sql, params)),
     runTables: clusterRunTables(deps),
