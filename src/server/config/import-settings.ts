@@ -48,6 +48,16 @@ export const importSettings = {
     max: 3650,
     help: 'Days that the staged records of a verified or cancelled run are kept.',
   },
+  importUploadDays: {
+    env: 'MILLRACE_IMPORT_UPLOAD_DAYS',
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 36_500,
+    help:
+      'Days that files uploaded for imports are kept after their last change, and in any case while a run of the project has not ' +
+      'ended. 0 keeps them until they are deleted.',
+  },
   importRunDays: {
     env: 'MILLRACE_IMPORT_RUN_DAYS',
     type: 'integer',

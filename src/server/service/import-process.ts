@@ -10,6 +10,7 @@ import { createDiskQuota } from '../../imports/stages/export/disk-quota.ts';
 import { removeOfDeletedProjects, removeOldStaging } from '../../imports/run/remove-old-staging.ts';
 import { removeLostTables } from '../../imports/run/remove-lost-tables.ts';
 import { removeOldRuns } from '../../imports/run/remove-old-runs.ts';
+import { removeOldUploads } from '../../imports/uploads/remove-old-uploads.ts';
 import { expireLeases, type RunKind } from '../../imports/run/claim-run.ts';
 import { startRunWorker } from '../../imports/run/run-worker.ts';
 import { createDatabaseClock } from '../../stores/metadata/database-clock.ts';
@@ -111,6 +112,9 @@ async function removeStaging(): Promise<void> {
       await removeOldStaging(kept, now);
       await removeOldRuns(kept, now);
       await removeOfDeletedProjects({ db, staging }, dirs.uploads, now);
+      const uploads = { db, staging, uploadsDir: dirs.uploads, days: settings.importUploadDays };
+      const removed = await removeOldUploads(uploads, now);
+      if (removed.length > 0) log.info({ removed: removed.length }, 'removed old uploads');
       await temp.removeDead();
       await removeLostTables({ db, tables: store.runTables });
     } catch (error) {
