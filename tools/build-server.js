@@ -37,7 +37,6 @@ const notBundled = [
   '@platformatic/kafka',
   '@aws-sdk/*',
   '@scalar/*',
-  'mysql2',
   'google-auth-library',
   'nodemailer',
 ];

@@ -1,6 +1,6 @@
 import { allScopes, hasScope } from '../../src/wire/contract/scopes.ts';
 import type { ApiRoute } from '../../src/server/http/api-route.ts';
-import type { TestApp } from './app.ts';
+import { everyScope, type TestApp } from './app.ts';
 
 /** One request that must be refused: what came is compared with what must come. */
 export interface AccessFinding {
@@ -21,7 +21,7 @@ interface Caller {
 /** Calls every route as everybody who may not; an empty list means that all were refused as they must be. */
 export async function wrongAnswers(app: TestApp, routes: readonly ApiRoute[]): Promise<AccessFinding[]> {
   const findings: AccessFinding[] = [];
-  const keyOfOther = await app.key(['*'], { projectIds: [app.otherProject.id] });
+  const keyOfOther = await app.key(everyScope, { projectIds: [app.otherProject.id] });
   const keyOfAll = await app.key();
   for (const route of routes) {
     for (const caller of await callersOf(app, route, keyOfAll, keyOfOther)) {
@@ -54,7 +54,7 @@ async function callersOf(app: TestApp, route: ApiRoute, keyOfAll: string, keyOfO
     { name: 'a project key', key: app.project.apiToken, project, expected: invalid },
     {
       name: 'an expired key',
-      key: await app.key(['*'], { expiresAt: '2020-01-01T00:00:00Z' }),
+      key: await app.key(everyScope, { expiresAt: '2020-01-01T00:00:00Z' }),
       project,
       expected: invalid,
     },

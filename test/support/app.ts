@@ -20,6 +20,9 @@ import { tempMetadata } from './metadata.ts';
 
 type App = ReturnType<typeof buildServer>;
 
+/** Grants everything: `*` does not include erasing. */
+export const everyScope: readonly string[] = ['*', 'erasure:write'];
+
 /** A clock that stands still until it is moved. */
 export interface TestClock extends Clock {
   advance(ms: number): void;
@@ -141,7 +144,7 @@ async function createRecords(
     project: await createProject(db, { organizationId: own.id, name: 'First' }, now),
     otherProject: await createProject(db, { organizationId: own.id, name: 'Second' }, now),
     foreignProject: await createProject(db, { organizationId: foreign.id, name: 'Foreign' }, now),
-    async key(scopes = ['*'], { projectIds, expiresAt, userId = user.id } = {}) {
+    async key(scopes = everyScope, { projectIds, expiresAt, userId = user.id } = {}) {
       const { value } = await createPersonalApiKey(
         db,
         {

@@ -1,5 +1,5 @@
 import { roles, type Role } from '../../src/wire/contract/roles.ts';
-import type { TestApp } from './app.ts';
+import { everyScope, type TestApp } from './app.ts';
 
 /** One operation of the OpenAPI document. */
 export interface Operation {
@@ -53,7 +53,7 @@ export async function rolesLetIn(
     // New ones for each call: some operations end sessions and keys.
     const cookie = await app.session(userId);
     if (await isLetIn({ cookie, 'sec-fetch-site': 'same-origin' })) letIn.bySession.push(role);
-    const authorization = `Bearer ${await app.key(['*'], { userId })}`;
+    const authorization = `Bearer ${await app.key(everyScope, { userId })}`;
     if (await isLetIn({ authorization })) letIn.byKey.push(role);
   }
   return letIn;

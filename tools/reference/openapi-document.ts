@@ -1,6 +1,8 @@
 import { buildOpenApi } from '../../src/server/api/openapi.ts';
 import { describedCapture } from '../../src/server/api/openapi-capture.ts';
 import { apiRoutes } from '../../src/server/api/routes.ts';
+import { loadSettings } from '../../src/server/config/load.ts';
+import { serviceRetentionOf } from '../../src/server/service/service-retention.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { LiveHub } from '../../src/pipeline/live/hub.ts';
 import { openSqlite } from '../../src/stores/metadata/sqlite.ts';
@@ -14,7 +16,14 @@ export function openApiDocument(): string {
   const routes = apiRoutes({
     // Opened by the first query, which never comes.
     db: openSqlite('never-opened.sqlite'),
-    store: { insertBatch: unused, deleteRun: unused, query: unused, health: unused, close: unused },
+    store: {
+      insertBatch: unused,
+      deleteRun: unused,
+      removeExpired: unused,
+      query: unused,
+      health: unused,
+      close: unused,
+    },
     ingest: { accept: unused },
     clock: systemClock,
     live: new LiveHub(),
@@ -40,6 +49,7 @@ export function openApiDocument(): string {
     },
     eventBytesMax: 0,
     agreementMode: 'optional',
+    serviceRetention: serviceRetentionOf(loadSettings({ env: {} }).settings),
     forgetKey: () => {},
     forgetUser: () => {},
     forgetProject: () => {},

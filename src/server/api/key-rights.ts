@@ -45,7 +45,7 @@ function excessOf(own: Rights, wanted: Rights): string | undefined {
 
 function covers(own: readonly string[], wanted: string): boolean {
   // Sound: unknown scopes were refused before, and hasScope does not grant any other text.
-  return own.includes('*') || (wanted !== '*' && hasScope(own, wanted as Scope));
+  return wanted === '*' ? own.includes('*') : hasScope(own, wanted as Scope);
 }
 
 /**

@@ -41,6 +41,7 @@ const adminOnly = new Set([
   'DELETE /api/users/{user_id}/personal_api_keys/{id}',
   'POST /api/projects',
   'DELETE /api/projects/{project_id}',
+  'PUT /api/projects/{project_id}/retention',
   'PATCH /api/projects/{project_id}/reset_token',
   'POST /api/projects/{project_id}/reset_token',
   'POST /api/projects/{project_id}/historical_migrations/{id}/approve',

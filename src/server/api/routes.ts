@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Ingest } from '../../wire/batch/ingest.ts';
 import type { AgreementMode } from '../../wire/contract/historical-settings.ts';
+import type { ServiceRetention } from '../../wire/contract/retention.ts';
 import type { EventStore } from '../../stores/events/eventstore.ts';
 import { apiRoute, type ApiRoute, type Principal } from '../http/api-route.ts';
 import type { LiveHub } from '../../pipeline/live/hub.ts';
@@ -35,6 +36,7 @@ import { pluginConfigViewRoutes } from './plugin-config-view.ts';
 import { pluginConfigRoutes } from './plugin-configs.ts';
 import { pluginRoutes } from './plugins.ts';
 import { projectRoutes } from './projects.ts';
+import { retentionRoutes } from './retention.ts';
 import { signInRoutes } from './sign-in.ts';
 import { statusRoutes, type StatusSource } from './status.ts';
 import { sampleEventRoutes } from './sample-events.ts';
@@ -132,6 +134,8 @@ export interface ApiDeps {
   readonly eventBytesMax: number;
   readonly forgetKey: (keyId: string) => void;
   readonly agreementMode: AgreementMode;
+  /** What the service keeps for how long. */
+  readonly serviceRetention: ServiceRetention;
   /** Name of the provider that users sign in with; `undefined` if none is set up. */
   readonly oidcName?: string | undefined;
   /** Default: sessions of 14 days. */
@@ -193,6 +197,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...deadLetterTrialRoutes({ ...deps, trials }),
     ...historicalMigrationRoutes(deps),
     ...historicalSettingsRoutes(deps),
+    ...retentionRoutes(deps),
   ];
   return [...routes, ...openApiRoutes(routes)];
 }

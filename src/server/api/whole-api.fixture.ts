@@ -1,8 +1,10 @@
 import { startTestApp, type TestApp } from '../../../test/support/app.ts';
 import { StoreUnavailableError } from '../../stores/events/eventstore.ts';
+import { loadSettings } from '../config/load.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import { LiveHub } from '../../pipeline/live/hub.ts';
 import type { PluginRegistry } from '../../plugins/plugin-registry.ts';
+import { serviceRetentionOf } from '../service/service-retention.ts';
 import { apiRoutes } from './routes.ts';
 
 export interface WholeApi {
@@ -31,7 +33,7 @@ export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi>
         process: down,
       },
       registry,
-      store: { insertBatch: down, deleteRun: down, query: down, health: down, close: down },
+      store: { insertBatch: down, deleteRun: down, removeExpired: down, query: down, health: down, close: down },
       ingest: { accept: down },
       packages: { fetch: down, npmRegistry: '', sandbox: { describe: down } },
       trials: {
@@ -45,6 +47,7 @@ export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi>
       },
       eventBytesMax: 1_000_000,
       agreementMode: 'optional',
+      serviceRetention: serviceRetentionOf(loadSettings({ env: {} }).settings),
       forgetKey,
       forgetUser,
       forgetProject,

@@ -377,6 +377,14 @@ export const settingDefinitions = {
     max: 36_500,
     help: 'Days that entries of the activity log are kept, and in any case the newest older one of each item. 0 keeps all.',
   },
+  retentionHour: {
+    env: 'MILLRACE_RETENTION_HOUR',
+    type: 'integer',
+    default: 3,
+    min: 0,
+    max: 23,
+    help: 'Hour of the day (UTC) from which events are removed that are older than their project keeps them.',
+  },
   ...importSettings,
   failAt: {
     env: 'MILLRACE_FAIL_AT',

@@ -10,6 +10,7 @@ import { createRateLimiter, parseRateLimit, type RateLimiter, type SharedRateLim
 import { buildServer, type ServerDeps } from '../http/server.ts';
 import { getProjectByToken } from '../../stores/metadata/projects.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
+import { serviceRetentionOf } from './service-retention.ts';
 import { importDirs } from './import-dirs.ts';
 import { createMessageReader } from './segment-messages.ts';
 import type { Inject } from './plugin-api.ts';
@@ -86,6 +87,7 @@ export function apiRole(
     },
     eventBytesMax: settings.captureEventBytesMax,
     agreementMode: settings.historicalAgreement,
+    serviceRetention: serviceRetentionOf(settings),
     ...policiesOf(settings),
     oidcName: oidc?.name,
     forgetKey: auth.forgetKey,

@@ -14,6 +14,7 @@ import type { ServiceDeps } from './service-deps.ts';
 import { answersOfEnds } from './stored-so-far.ts';
 import { hostThread, type ThreadHost } from './thread-host.ts';
 import { runReplays } from '../../pipeline/replay-runner.ts';
+import { removeExpiredNightly } from '../../pipeline/remove-expired.ts';
 import { applyRetention } from '../../pipeline/retention.ts';
 import { runTasks } from '../../queue/tasks/task-runner.ts';
 import type { TaskKind } from '../../queue/tasks/task.ts';
@@ -79,15 +80,19 @@ function startReplays({ settings, ...deps }: ServiceDeps, parts: AsyncDisposable
   });
 }
 
-/** Starts the removal of old rows. `parts` receives what must be stopped. */
-function startRetention({ settings, db, log }: ServiceDeps, parts: AsyncDisposableStack): void {
+/** Starts the removal of old rows and of expired events. `parts` receives what must be stopped. */
+function startRetention({ settings, db, store, log, metrics }: ServiceDeps, parts: AsyncDisposableStack): void {
   const stop = new AbortController();
   const { deadLetterDays, countDays, activityDays } = settings;
   const clock = createDatabaseClock(db);
-  const running = applyRetention({ db, log, clock, deadLetterDays, countDays, activityDays, signal: stop.signal });
-  parts.defer(() => {
+  const { signal } = stop;
+  const running = Promise.all([
+    applyRetention({ db, log, clock, deadLetterDays, countDays, activityDays, signal }),
+    removeExpiredNightly({ db, store, log, metrics, clock, hour: settings.retentionHour, signal }),
+  ]);
+  parts.defer(async () => {
     stop.abort();
-    return running;
+    await running;
   });
 }
 

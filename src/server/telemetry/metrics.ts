@@ -107,6 +107,16 @@ export const metricDefinitions = {
     labels: [],
     help: 'Log lines lost because stderr was not writable, e.g. on a full disk.',
   },
+  millrace_retention_rows_total: {
+    kind: 'counter',
+    labels: ['how'],
+    help: 'Expired rows removed from the event store. how="dropped" with whole parts, how="deleted" by rewriting parts.',
+  },
+  millrace_retention_passes_total: {
+    kind: 'counter',
+    labels: ['outcome'],
+    help: 'Nightly removals of expired events. outcome: done, failed.',
+  },
   millrace_store_restarts_total: { kind: 'counter', labels: [], help: 'Restarts of the embedded event store.' },
   millrace_sandbox_instances: {
     kind: 'gauge',

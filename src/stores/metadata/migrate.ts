@@ -20,6 +20,7 @@ const lastCommitWithEarlier = '2612ee5';
 const migrations: readonly Migration[] = [
   { name: 'oidc', up: addOidc },
   { name: 'tasks', up: addTasks },
+  { name: 'retention policies', up: addRetentionPolicies },
 ];
 
 /** The schema version that this program needs. */
@@ -153,4 +154,18 @@ async function addTasks({ schema }: Queries, dialect: Dialect): Promise<void> {
       .columns([...columns, 'created_at'])
       .execute();
   }
+}
+
+async function addRetentionPolicies({ schema }: Queries, dialect: Dialect): Promise<void> {
+  const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
+  await schema
+    .createTable('retention_policies')
+    .addColumn('project_id', 'integer', (column) =>
+      column.primaryKey().notNull().references('projects.id').onDelete('cascade'),
+    )
+    .addColumn('policy', text, (column) => column.notNull())
+    .addColumn('updated_at', text, (column) => column.notNull())
+    .addColumn('passed_at', text, (column) => column.notNull())
+    .addColumn('last_pass', text)
+    .execute();
 }

@@ -13,6 +13,7 @@ export const activityScopeMeanings = {
   User: 'Users',
   HistoricalMigration: 'Agreements for historical imports',
   NoticeDestination: 'Notification destinations',
+  RetentionPolicy: 'How long the events of a project are kept',
   DeadLetter: 'Dead letters that a user replayed, corrected or discarded',
 } as const;
 

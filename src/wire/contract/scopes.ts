@@ -1,6 +1,7 @@
-/** Permissions of a personal API key: `<object>:<action>`. `write` implies `read`, `*` implies everything. */
+/** Permissions of a personal API key: `<object>:<action>`. `write` implies `read`, `*` implies all except `separateObjects`. */
 export const scopeObjects = {
   activity_log: 'Activity log entries',
+  erasure: 'Erasing events and persons, and how long events are kept',
   group: 'Groups and group types',
   historical_migration: 'Agreements for historical imports',
   import_undo: 'Undoing import runs',
@@ -16,6 +17,10 @@ export const scopeObjects = {
 } as const;
 
 export type ScopeObject = keyof typeof scopeObjects;
+
+/** Permissions that `*` does not include: what they remove cannot be restored, so a key has them only if they were granted by name. */
+const separateObjects: ReadonlySet<string> = new Set<ScopeObject>(['erasure']);
+
 export type ScopeAction = 'read' | 'write';
 export type Scope = `${ScopeObject}:${ScopeAction}`;
 export type GrantedScope = Scope | '*';
@@ -31,6 +36,7 @@ export function isGrantedScope(text: string): text is GrantedScope {
 
 /** Whether the granted scopes include the needed one. */
 export function hasScope(granted: readonly string[], needed: Scope): boolean {
-  if (granted.includes('*') || granted.includes(needed)) return true;
+  if (granted.includes(needed)) return true;
+  if (granted.includes('*') && !separateObjects.has(needed.slice(0, needed.indexOf(':')))) return true;
   return needed.endsWith(':read') && granted.includes(needed.replace(/:read$/, ':write'));
 }

@@ -58,6 +58,7 @@ const nouns: Readonly<Record<ActivityScope, string>> = {
   User: 'user',
   HistoricalMigration: 'agreement',
   NoticeDestination: 'notification destination',
+  RetentionPolicy: 'retention policy',
   DeadLetter: 'dead letter',
 };
 

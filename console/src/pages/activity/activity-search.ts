@@ -11,6 +11,7 @@ export const scopeLabels = {
   User: 'Users',
   HistoricalMigration: 'Agreements',
   NoticeDestination: 'Notifications',
+  RetentionPolicy: 'Retention',
   DeadLetter: 'Dead letters',
 } as const satisfies Readonly<Record<ActivityScope, string>>;
 

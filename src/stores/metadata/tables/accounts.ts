@@ -98,6 +98,17 @@ export const accountTables = {
     },
     { indexes: { projects_by_organization: ['organization_id'] } },
   ),
+  /** How long events are kept; retention-policies.ts. */
+  retention_policies: table({
+    project_id: integer().key().partOf('projects.id'),
+    /** JSON: RetentionPolicy. */
+    policy: text(),
+    updated_at: text(),
+    /** When the last pass ended or the policy was last set, whichever is later. */
+    passed_at: text(),
+    /** JSON: RetentionPass. */
+    last_pass: text().nullable(),
+  }),
   personal_api_keys: table(
     {
       id: text().key(),
