@@ -36,7 +36,7 @@ const sections: readonly Section[] = [
   { text: 'Migration guides', pages: ['guides/migrate-*'], collapsed: true },
   {
     text: 'Change events',
-    pages: ['guides/transformations', 'guides/plugin-configs', 'guides/configuration-files'],
+    pages: ['guides/transformations', 'guides/plugin-configs', 'guides/tracking-plan', 'guides/configuration-files'],
   },
   {
     text: 'Run it',

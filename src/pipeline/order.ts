@@ -1,5 +1,6 @@
 import { formatProperties } from './event-draft.ts';
 import type { Step, StepDeps } from './step.ts';
+import { checkPlan, checkSplicedNames } from './steps/check-plan.ts';
 import { createEachDraft, createEachRaw } from './steps/each-event.ts';
 import { dropNotEvents } from './steps/drop-not-events.ts';
 import { keepProfileKind } from './steps/keep-profile-kind.ts';
@@ -49,6 +50,7 @@ export function createOrder(deps: StepDeps): Order {
       eachRaw(validateEvent),
       // The fast path: events whose properties are not needed are never parsed. They continue with their person and row below.
       spliceEvents(deps),
+      checkSplicedNames(deps),
       eachRaw(readEvents(deps)),
       // Before the transformations, which apply to events only.
       eachDraft(dropNotEvents),
@@ -57,6 +59,9 @@ export function createOrder(deps: StepDeps): Order {
     // Before this phase the events of several records wait for asynchronous transformations.
     resolve: [
       eachDraft(takeTransformed(deps)),
+      // After the transformations: the plan describes events as they are stored, and transformations may correct what clients send.
+      // Before persons and groups: an event that is not stored must not change them.
+      unlessStored(eachDraft(checkPlan(deps))),
       // After the transformations, which decide which persons and groups an event changes and how. The profile comes first, since it
       // refuses events that must not change a group.
       eachDraft((draft, { context }) => keepProfileKind(draft, context, resolveProfile(draft) ?? readGroups(draft))),

@@ -74,11 +74,18 @@ export async function pruneDeadLetters(
   return removed;
 }
 
-/** Removes hourly counts: ingestion warnings, and the metrics of plugin configs. */
+const hourlyTables = [
+  'ingestion_warnings',
+  'plugin_metrics',
+  'plugin_own_metrics',
+  'tracking_plan_violations',
+] as const;
+
+/** Removes hourly counts: ingestion warnings, violations of the tracking plan, and the metrics of plugin configs. */
 export async function pruneCounts(db: Metadata, { now, days }: PruneOptions): Promise<void> {
   const before = isoMicros(now - days * dayMs);
   for (const projectId of await projectIds(db)) {
-    for (const table of ['ingestion_warnings', 'plugin_metrics', 'plugin_own_metrics'] as const) {
+    for (const table of hourlyTables) {
       await db.deleteFrom(table).where('project_id', '=', projectId).where('hour', '<', before).execute();
     }
   }

@@ -15,6 +15,7 @@ import { addConfigCounts } from '../plugins/services/config-metrics.ts';
 import { advanceCursor, notePending } from './cursors.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { addWarnings, createWarningTally, type WarningCount } from './warning-tally.ts';
+import { addViolations } from './violation-tally.ts';
 import { changesToWrite } from './window-projects.ts';
 import type { Window } from './window.ts';
 import { GroupStore } from './persons/group-store.ts';
@@ -96,7 +97,7 @@ export async function writeWindow(
 ): Promise<void> {
   await holdSlot(tx, hold);
   const changes = await changesToWrite(tx, window, alone);
-  const { persons, groups, notes, chains, warnings, deadLetters, observed } = changes;
+  const { persons, groups, notes, chains, warnings, violations, deadLetters, observed } = changes;
   await writePersonChanges(tx, persons);
   await writeGroupChanges(tx, groups);
   const noted = await writeNotedProfiles(tx, notes);
@@ -104,6 +105,7 @@ export async function writeWindow(
   await writeStorageChanges(tx, window.storage);
   await writeDeliveries(tx, observed, now);
   await addWarnings(tx, [...warnings, ...noted]);
+  await addViolations(tx, violations.counts);
   await addDeadLetters(tx, deadLetters);
   await advanceCursor(tx, { slot: hold.slot, lane: window.lane }, window.from, window.to);
 }

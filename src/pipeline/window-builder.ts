@@ -10,7 +10,9 @@ import type { WindowStorage } from '../plugins/services/window-storage.ts';
 import type { TransformChains } from './transform/transform-chains.ts';
 import { ChainQueue } from './chain-queue.ts';
 import type { Tap } from './live/tap.ts';
+import { createKnownPlans } from './known-plans.ts';
 import { createKnownProjects } from './known-projects.ts';
+import { createViolationTally } from './violation-tally.ts';
 import { LiveNotes } from './live-notes.ts';
 import { Observers } from './observers.ts';
 import {
@@ -80,6 +82,8 @@ export class WindowBuilder {
   readonly #groups: GroupStore;
   readonly #notes = new ProfileNotes();
   readonly #projects: ReturnType<typeof createKnownProjects>;
+  readonly #plans: ReturnType<typeof createKnownPlans>;
+  readonly #violations = createViolationTally();
   readonly #rows: WindowRows;
   readonly #observers = new Observers();
   readonly #results: WindowResults;
@@ -100,11 +104,14 @@ export class WindowBuilder {
     this.#groups = new GroupStore(db, () => groupsMaxDefault / builders());
     this.#rows = new WindowRows(deps.rowMemory);
     this.#projects = createKnownProjects(db);
+    this.#plans = createKnownPlans(db);
     this.#live = new LiveNotes(deps);
     this.#results = new WindowResults(deps.logId, clock, this.#live);
     this.#queue = new ChainQueue(chains);
     this.#order = createOrder({
       projects: this.#projects,
+      plans: this.#plans,
+      violations: this.#violations,
       chains,
       queue: this.#queue,
       persons: this.#persons,
@@ -127,6 +134,7 @@ export class WindowBuilder {
     const revision = await chains.refresh();
     this.#observers.refresh(chains.configs);
     await this.#projects.load(revision, projectsOf(input));
+    await this.#plans.load(revision, projectsOf(input));
     this.#persons.begin(input.number);
     this.#groups.begin(input.number);
     this.#rows.begin(input.rowsMax);
@@ -146,6 +154,7 @@ export class WindowBuilder {
       storage: storage.takeChanges(),
       observed: this.#observers.take(),
       live: this.#live.take(),
+      violations: this.#violations.take(),
       ...this.#results.take(),
     };
   }
@@ -173,6 +182,7 @@ export class WindowBuilder {
     this.#deps.storage.reset();
     this.#observers.take();
     this.#results.take();
+    this.#violations.take();
     this.#live.take();
     this.#queue.clear();
     this.#rows.take();

@@ -6,13 +6,16 @@ const component = 'pipeline';
 
 /** Counts a stored window. */
 export function countWindow(metrics: Metrics, window: Window): void {
-  const { lane, counts, warnings } = window;
+  const { lane, counts, warnings, violations } = window;
   metrics.count('millrace_component_received_events_total', { component, lane }, counts.events);
   metrics.count('millrace_component_received_bytes_total', { component, lane }, counts.bodyBytes);
   metrics.count('millrace_component_sent_events_total', { component, lane }, counts.stored);
   countDiscarded(metrics, lane, counts.dropped, 'true');
   countDiscarded(metrics, lane, counts.dead, 'false');
   for (const { type, count } of warnings) metrics.count('millrace_ingestion_warnings_total', { type }, count);
+  for (const [policy, count] of violations.byPolicy) {
+    metrics.count('millrace_tracking_plan_violations_total', { policy }, count);
+  }
 }
 
 function countDiscarded(

@@ -7,7 +7,7 @@ import type { Window } from './window.ts';
 /** What a window writes to the metadata store per project. */
 export type ProjectChanges = Pick<
   Window,
-  'persons' | 'groups' | 'notes' | 'chains' | 'warnings' | 'deadLetters' | 'observed'
+  'persons' | 'groups' | 'notes' | 'chains' | 'warnings' | 'violations' | 'deadLetters' | 'observed'
 >;
 
 /** The project was spread after the window was computed as if no other slot changed its persons. The window is computed again. */
@@ -33,7 +33,7 @@ export async function changesToWrite(tx: Queries, window: ProjectChanges, alone 
   const exists = (id: number): boolean => id === noProject || found.has(id);
   const ofRow = (row: { readonly project_id: number }): boolean => exists(row.project_id);
   const ofChange = (change: { readonly projectId: number }): boolean => exists(change.projectId);
-  const { persons, groups, notes, chains, warnings, deadLetters, observed } = window;
+  const { persons, groups, notes, chains, warnings, violations, deadLetters, observed } = window;
   return {
     persons: {
       persons: persons.persons.filter(ofRow),
@@ -51,6 +51,7 @@ export async function changesToWrite(tx: Queries, window: ProjectChanges, alone 
     },
     observed: observed.filter(ofChange),
     warnings: warnings.filter(ofChange),
+    violations: { ...violations, counts: violations.counts.filter(ofChange) },
     deadLetters: deadLetters.filter(ofRow),
   };
 }
@@ -65,13 +66,14 @@ function refuseShared(found: ReadonlyMap<number, LockedProject>, { persons, grou
   }
 }
 
-function projectsOf({ persons, groups, notes, chains, warnings, deadLetters, observed }: ProjectChanges): Set<number> {
+function projectsOf(changes: ProjectChanges): Set<number> {
+  const { persons, groups, notes, chains, warnings, violations, deadLetters, observed } = changes;
   const ids = new Set<number>(notes.map(projectOf));
   for (const rows of [persons.persons, persons.distinctIds, groups.types, groups.groups, deadLetters]) {
     for (const row of rows) ids.add(row.project_id);
   }
-  for (const changes of [persons.merges, chains.counts, warnings, observed])
-    for (const { projectId } of changes) ids.add(projectId);
+  for (const each of [persons.merges, chains.counts, warnings, violations.counts, observed])
+    for (const { projectId } of each) ids.add(projectId);
   ids.delete(noProject);
   return ids;
 }

@@ -56,7 +56,7 @@ export class WindowResults {
     const { lane, seq, projectId, receivedAt, rowsStored } = context;
     const { reason, detail } = outcome;
     assert(
-      states[index] === state.raw || states[index] === state.draft,
+      states[index] !== state.row && states[index] !== state.ended,
       `event ${index} to be in progress and without a row`,
     );
     const place = { logId: this.#logId, lane, seq, index, projectId, receivedAt, rowsStored: rowsStored !== undefined };

@@ -9,6 +9,7 @@ import type { ProfileNote } from './profile-notes.ts';
 import type { DeadLetterRow } from './dead-letters.ts';
 import type { Sightings } from './live/watch.ts';
 import type { Delivery } from '../queue/jobs/deliveries.ts';
+import type { ViolationChanges } from './violation-tally.ts';
 import type { WarningCount } from './warning-tally.ts';
 
 /** Decides what to do with one event when only a part of a range is processed; see poison-search.ts. */
@@ -53,6 +54,8 @@ export interface Window {
   /** Events for subscribed plugins. */
   readonly observed: readonly Delivery[];
   readonly warnings: readonly WarningCount[];
+  /** Violations of tracking plans. */
+  readonly violations: ViolationChanges;
   readonly deadLetters: readonly DeadLetterRow[];
   /** Published to readers of the live stream once the window is stored. */
   readonly live: Sightings;

@@ -24,6 +24,7 @@ export function windowOf(project_id: number): Window {
     storage: { generation: 1, rows: [] },
     observed: [],
     warnings: [],
+    violations: { counts: [], byPolicy: new Map() },
     deadLetters: [],
     live: { seen: [], skipped: [] },
     counts: { events: 1, bodyBytes: 0, stored: 1, dropped: new Map(), dead: new Map() },

@@ -1,16 +1,19 @@
 import { state } from '../open-record.ts';
 import { changesPerson } from '../spliced-person.ts';
 import type { Step, StepDeps } from '../step.ts';
+import { needsReading } from './check-plan.ts';
 
 /**
- * Splices events whose properties neither transformations nor observers read; both apply only to events that get their rows here.
+ * Splices events whose properties neither transformations nor observers nor a tracking plan read; these apply only to events that get
+ * their rows here.
  * Facts of groups are always read, and those of persons may be drafts already.
  */
 export function spliceEvents({
   chains,
   observers,
   projects,
-}: Pick<StepDeps, 'chains' | 'observers' | 'projects'>): Step {
+  plans,
+}: Pick<StepDeps, 'chains' | 'observers' | 'projects' | 'plans'>): Step {
   return (record) => {
     const { context, states, drafts } = record;
     const { projectId, rowsStored } = context;
@@ -19,9 +22,11 @@ export function spliceEvents({
     const { scan, splicer } = record;
     // Changes to persons that other slots change as well are noted as objects: see profile-notes.ts.
     const isShared = projects.isShared(projectId);
+    const plan = rowsStored === undefined ? plans.of(projectId) : undefined;
     for (let index = 0; index < states.length; index++) {
       if (states[index] !== state.raw || (isShared && changesPerson(scan, index))) continue;
-      if (splicer.accepts(index)) states[index] = state.spliced;
+      if (!splicer.accepts(index) || (plan !== undefined && needsReading(plan, record, index))) continue;
+      states[index] = state.spliced;
     }
   };
 }

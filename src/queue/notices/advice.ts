@@ -5,6 +5,7 @@ export const advice = {
   run_failed: 'Correct the cause, then resume the run: it continues where it stopped.',
   run_waiting: 'It resumes automatically when the cause is gone.',
   dead_letters: 'Check the reasons, then replay them, corrected if necessary, or discard them.',
+  tracking_plan_violated: 'Check which rules are violated, then correct what sends the events, or the plan.',
   disk_low: 'Free space or move the data directory to a larger disk: events are refused once it is full.',
   /** For a full lane and for late events. */
   lag_high: 'Check what blocks the pipeline: the event store, a slow transformation or the disk.',

@@ -30,6 +30,7 @@ const lastsMs: Readonly<Record<StateEvent, number>> = {
   config_failing: 0,
   schedule_failing: 0,
   dead_letters_high: 0,
+  tracking_plan_violated: 0,
   disk_low: 0,
   lag_high: 0,
 };

@@ -28,7 +28,7 @@ const lane: LaneStatus = {
 };
 
 async function subjects(more: Partial<FindConditionsDeps> = {}): Promise<string[]> {
-  const limits = { deadLettersMax: 2, lagSecondsMax: 300 };
+  const limits = { deadLettersMax: 2, violationsMax: 5, lagSecondsMax: 300 };
   const facts = { lanes: async () => ({ live: lane, historical: lane }), disk: undefined };
   const found = await findConditions({ db: store.db, limits, ...facts, ...more }, now);
   return found.map(({ subject, notice }) => `${notice.event}: ${subject}`);
@@ -93,6 +93,32 @@ describe('lasting conditions', () => {
     expect(await subjects()).toEqual([]);
     await add('c');
     expect(await subjects()).toEqual([`dead_letters_high: dead letters ${owner.projectId}`]);
+    await store.db.updateTable('notice_destinations').set({ enabled: 0 }).execute();
+    expect(await subjects()).toEqual([]);
+  });
+
+  it('are projects with a listener whose tracking plan is violated more often than the limit', async () => {
+    const add = (event: string, hoursAgo: number, count: number) =>
+      store.db
+        .insertInto('tracking_plan_violations')
+        .values({
+          project_id: owner.projectId,
+          hour: isoMicros(Math.floor(now / hourMs) * hourMs - hoursAgo * hourMs),
+          event,
+          property: '',
+          rule: 'type',
+          count,
+          last_seen: isoMicros(now),
+          samples: '[]',
+        })
+        .execute();
+    await add('a', 0, 3);
+    await add('a', 1, 2);
+    await add('a', 2, 1000);
+    await addDestination(store.db, owner);
+    expect(await subjects()).toEqual([]);
+    await add('b', 0, 1);
+    expect(await subjects()).toEqual([`tracking_plan_violated: tracking plan ${owner.projectId}`]);
     await store.db.updateTable('notice_destinations').set({ enabled: 0 }).execute();
     expect(await subjects()).toEqual([]);
   });

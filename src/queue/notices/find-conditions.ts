@@ -11,6 +11,8 @@ import { diskWords, isDiskLow, type DiskRoom } from './disk-low.ts';
 export interface ConditionLimits {
   /** Dead letters of a project per hour. */
   readonly deadLettersMax: number;
+  /** Violations of a project's tracking plan within the present hour and the one before. */
+  readonly violationsMax: number;
   readonly lagSecondsMax: number;
 }
 
@@ -36,6 +38,7 @@ export async function findConditions(deps: FindConditionsDeps, now: number): Pro
     failingSchedules(deps.db),
     waitingRuns(deps.db),
     deadLetters(deps, now),
+    violations(deps, now),
     lowDisk(deps),
     lateEvents(deps),
   ]);
@@ -159,6 +162,32 @@ async function deadLetters({ db, limits }: FindConditionsDeps, now: number): Pro
     });
   }
   return found;
+}
+
+async function violations({ db, limits }: FindConditionsDeps, now: number): Promise<Condition[]> {
+  const max = limits.violationsMax;
+  const projects = await projectsWithListener(db, 'tracking_plan_violated');
+  if (projects.length === 0) return [];
+  const rows = await db
+    .selectFrom('tracking_plan_violations')
+    .select(['project_id', (eb) => eb.fn.sum<number | string>('count').as('count')])
+    .where('project_id', 'in', projects)
+    .where('hour', '>=', isoMicros(Math.floor(now / hourMs) * hourMs - hourMs))
+    .groupBy('project_id')
+    .having((eb) => eb.fn.sum('count'), '>', max)
+    .execute();
+  return rows.map(({ project_id: projectId }) => ({
+    subject: `tracking plan ${projectId}`,
+    notice: {
+      event: 'tracking_plan_violated',
+      projectId,
+      summary: `Events violated the tracking plan more than ${max} times within two hours.`,
+      action: advice.tracking_plan_violated,
+      target: 'tracking-plan?tab=violations',
+      details: { limit: max },
+    },
+    recovered: `Violations of the tracking plan are back to at most ${max} within two hours.`,
+  }));
 }
 
 async function projectsWithListener(db: Queries, event: NoticeEvent): Promise<readonly number[]> {

@@ -62,6 +62,9 @@ const askMore = new Set([
   'post /api/projects/{project_id}/pipeline_transformation_configs/test',
   'post /api/projects/{project_id}/sample_events',
   'patch /api/projects/{project_id}/sample_events/{id}',
+  // Schemas of properties, which are JSON Schema themselves.
+  'put /api/projects/{project_id}/tracking_plan',
+  'post /api/projects/{project_id}/tracking_plan/test',
   // Each kind of destination has different fields.
   'post /api/projects/{project_id}/notice_destinations',
   'post /api/notice_destinations',

@@ -175,8 +175,8 @@ function errorReferences({ method, path, scope }: ApiRoute): Json {
     ...(path.includes(':') ? [404] : []),
     408,
     ...(takesBody ? [409] : []),
-    // Changes of configs honour If-Match.
-    ...(takesBody && path.includes('_configs/:id') ? [412] : []),
+    // Changes of configs and of tracking plans honour If-Match.
+    ...(takesBody && (path.includes('_configs/:id') || path.endsWith('/tracking_plan')) ? [412] : []),
     413,
     ...(takesBody ? [415] : []),
     421,

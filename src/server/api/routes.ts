@@ -40,6 +40,7 @@ import { retentionRoutes } from './retention.ts';
 import { signInRoutes } from './sign-in.ts';
 import { statusRoutes, type StatusSource } from './status.ts';
 import { sampleEventRoutes } from './sample-events.ts';
+import { trackingPlanRoutes } from './tracking-plan.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';
 import { currentUserRoutes } from './current-user.ts';
 import { userSessionRoutes } from './user-sessions.ts';
@@ -192,6 +193,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...personRoutes(deps),
     ...groupRoutes({ db }),
     ...ingestionWarningRoutes(deps),
+    ...trackingPlanRoutes(deps),
     ...deadLetterRoutes(deps),
     ...deadLetterReplayRoutes(deps),
     ...deadLetterTrialRoutes({ ...deps, trials }),

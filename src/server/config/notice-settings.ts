@@ -21,6 +21,14 @@ export const noticeSettings = {
     max: 10_000,
     help: "Number of a project's events that could not be stored within an hour, above which a notification is sent.",
   },
+  noticePlanViolations: {
+    env: 'MILLRACE_NOTICE_PLAN_VIOLATIONS',
+    type: 'integer',
+    default: 100,
+    min: 0,
+    max: 1_000_000_000,
+    help: "Violations of a project's tracking plan within two hours above which a notification is sent.",
+  },
   noticeLagSeconds: {
     env: 'MILLRACE_NOTICE_LAG_SECONDS',
     type: 'integer',

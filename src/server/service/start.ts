@@ -247,7 +247,11 @@ function startNotices(
     ...common,
     lanes: status.lanes,
     disk: status.keepsData ? status.disk : undefined,
-    limits: { deadLettersMax: settings.noticeDeadLetters, lagSecondsMax: settings.noticeLagSeconds },
+    limits: {
+      deadLettersMax: settings.noticeDeadLetters,
+      violationsMax: settings.noticePlanViolations,
+      lagSecondsMax: settings.noticeLagSeconds,
+    },
   });
   const sending = sendNotices({
     ...common,

@@ -37,6 +37,11 @@ export const metricDefinitions = {
     labels: ['type'],
     help: 'Ingestion warnings by type.',
   },
+  millrace_tracking_plan_violations_total: {
+    kind: 'counter',
+    labels: ['policy'],
+    help: 'Violations of tracking plans by events, by policy.',
+  },
   millrace_buffer_events: { kind: 'gauge', labels: ['lane'], help: 'Events waiting in the event log.' },
   millrace_buffer_bytes: { kind: 'gauge', labels: ['lane'], help: 'Body bytes waiting in the event log.' },
   millrace_buffer_oldest_seconds: {

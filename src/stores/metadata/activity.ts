@@ -147,7 +147,7 @@ export async function countActivity(
 }
 
 /** Scopes whose items all belong to a project: searching for shared ones would be wasted work. */
-const ownScopes: ReadonlySet<ActivityScope> = new Set(['PluginConfig', 'ImportRun', 'DeadLetter']);
+const ownScopes: ReadonlySet<ActivityScope> = new Set(['PluginConfig', 'ImportRun', 'DeadLetter', 'TrackingPlan']);
 
 function selectActivity(db: Queries, filter: ActivityFilter) {
   const { projectId, organizationId, seesOrganization, scope, itemId, activity, userId, isSystem, after, before } =

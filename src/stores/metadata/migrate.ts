@@ -21,6 +21,7 @@ const migrations: readonly Migration[] = [
   { name: 'oidc', up: addOidc },
   { name: 'tasks', up: addTasks },
   { name: 'retention policies', up: addRetentionPolicies },
+  { name: 'tracking plans', up: addTrackingPlans },
 ];
 
 /** The schema version that this program needs. */
@@ -167,5 +168,30 @@ async function addRetentionPolicies({ schema }: Queries, dialect: Dialect): Prom
     .addColumn('updated_at', text, (column) => column.notNull())
     .addColumn('passed_at', text, (column) => column.notNull())
     .addColumn('last_pass', text)
+    .execute();
+}
+
+async function addTrackingPlans({ schema }: Queries, dialect: Dialect): Promise<void> {
+  const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
+  await schema
+    .createTable('tracking_plans')
+    .addColumn('project_id', 'integer', (column) => column.notNull().references('projects.id').onDelete('cascade'))
+    .addColumn('version', 'integer', (column) => column.notNull())
+    .addColumn('plan', text)
+    .addColumn('created_at', text, (column) => column.notNull())
+    .addColumn('user_id', 'integer')
+    .addPrimaryKeyConstraint('tracking_plans_pk', ['project_id', 'version'])
+    .execute();
+  await schema
+    .createTable('tracking_plan_violations')
+    .addColumn('project_id', 'integer', (column) => column.notNull())
+    .addColumn('hour', text, (column) => column.notNull())
+    .addColumn('event', text, (column) => column.notNull())
+    .addColumn('property', text, (column) => column.notNull())
+    .addColumn('rule', text, (column) => column.notNull())
+    .addColumn('count', 'bigint', (column) => column.notNull())
+    .addColumn('last_seen', text, (column) => column.notNull())
+    .addColumn('samples', text, (column) => column.notNull())
+    .addPrimaryKeyConstraint('tracking_plan_violations_pk', ['project_id', 'hour', 'event', 'property', 'rule'])
     .execute();
 }

@@ -24,7 +24,9 @@ describe('the metadata store on PGlite', () => {
     await emptyStore();
     await migrate(db, 'postgres');
     const created = await schemaOf();
-    await sql`drop table oidc_attempts, tasks, retention_policies`.execute(db);
+    await sql`drop table oidc_attempts, tasks, retention_policies, tracking_plans, tracking_plan_violations`.execute(
+      db,
+    );
     await sql`alter table users drop column oidc_issuer, drop column oidc_subject`.execute(db);
     await sql`alter table sessions drop column oidc_issuer, drop column oidc_id_token`.execute(db);
     await sql`update schema_version set version = 23`.execute(db);

@@ -14,6 +14,7 @@ export const activityScopeMeanings = {
   HistoricalMigration: 'Agreements for historical imports',
   NoticeDestination: 'Notification destinations',
   RetentionPolicy: 'How long the events of a project are kept',
+  TrackingPlan: 'Tracking plans',
   DeadLetter: 'Dead letters that a user replayed, corrected or discarded',
 } as const;
 

@@ -26,6 +26,11 @@ export const noticeEvents = {
     kind: 'state',
     meaning: 'More events than MILLRACE_NOTICE_DEAD_LETTERS could not be stored within an hour.',
   },
+  tracking_plan_violated: {
+    of: 'project',
+    kind: 'state',
+    meaning: 'Events violated the tracking plan more than MILLRACE_NOTICE_PLAN_VIOLATIONS times within two hours.',
+  },
   disk_low: { of: 'service', kind: 'state', meaning: 'The disk of the data directory is almost full.' },
   lag_high: {
     of: 'service',

@@ -13,6 +13,7 @@ export const scopeObjects = {
   plugin: 'Plugins and plugin configs',
   project: 'Projects, their keys and usage',
   query: 'Stored events',
+  tracking_plan: 'Tracking plans and their violations',
   user: "The key's user and their sessions",
 } as const;
 

@@ -38,6 +38,18 @@ export const ingestionWarnings = {
     meaning: '$identify, $create_alias, $merge_dangerously or $groupidentify with person processing off.',
   },
   event_dropped_by_transformation: { severity: 'info', meaning: 'A transformation dropped the event, as configured.' },
+  event_dropped_by_tracking_plan: {
+    severity: 'info',
+    meaning: 'The event violates the tracking plan, whose policy is to drop it.',
+  },
+  event_refused_by_tracking_plan: {
+    severity: 'error',
+    meaning: 'The event violates the tracking plan, whose policy is to keep it as a dead letter.',
+  },
+  tracking_plan_violated: {
+    severity: 'info',
+    meaning: 'The event violates the tracking plan and was stored unchanged, as its policy is.',
+  },
   // Stored, but changed.
   distinct_id_truncated: { severity: 'warning', meaning: 'The distinct_id was truncated to 200 characters.' },
   ignored_invalid_timestamp: {

@@ -307,6 +307,17 @@ function pipelineRows(project_id: number): Rows {
     group_types: { project_id, type_index: 0, name: 'company' },
     groups: { project_id, type_index: 0, group_key: 'k', created_at_micros: 0, registers: '{}' },
     ingestion_warnings: { project_id, type: 't', hour: time, count: 1, last_seen: time, samples: '[]' },
+    tracking_plans: { project_id, version: 1, plan: '{}', created_at: time },
+    tracking_plan_violations: {
+      project_id,
+      hour: time,
+      event: 'e',
+      property: 'p',
+      rule: 'type',
+      count: 1,
+      last_seen: time,
+      samples: '[]',
+    },
     sample_events: { project_id, name: 's', event: '{}', created_by: null, created_at: time, updated_at: time },
     retention_policies: { project_id, policy: '{}', updated_at: time, passed_at: time },
     tasks: {

@@ -60,6 +60,7 @@ const nouns: Readonly<Record<ActivityScope, string>> = {
   NoticeDestination: 'notification destination',
   RetentionPolicy: 'retention policy',
   DeadLetter: 'dead letter',
+  TrackingPlan: 'tracking plan',
 };
 
 function nounOf(scope: string): string {

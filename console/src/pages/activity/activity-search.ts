@@ -13,6 +13,7 @@ export const scopeLabels = {
   NoticeDestination: 'Notifications',
   RetentionPolicy: 'Retention',
   DeadLetter: 'Dead letters',
+  TrackingPlan: 'Tracking plans',
 } as const satisfies Readonly<Record<ActivityScope, string>>;
 
 export const scopes = Object.keys(scopeLabels) as readonly ActivityScope[];

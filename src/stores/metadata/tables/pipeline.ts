@@ -77,6 +77,34 @@ export const pipelineTables = {
     },
     { primaryKey: ['project_id', 'type', 'hour'] },
   ),
+  /** Every version of a project's tracking plan; the newest one applies. */
+  tracking_plans: table(
+    {
+      project_id: integer().partOf('projects.id'),
+      version: integer(),
+      /** JSON: TrackingPlan. Null for a version that removed the plan. */
+      plan: text().nullable(),
+      created_at: text(),
+      /** Null for the service itself. */
+      user_id: integer().nullable(),
+    },
+    { primaryKey: ['project_id', 'version'] },
+  ),
+  /** Violations of the tracking plan, per rule and hour. */
+  tracking_plan_violations: table(
+    {
+      project_id: integer(),
+      hour: text(),
+      event: text(),
+      property: text(),
+      rule: text(),
+      count: bigint(),
+      last_seen: text(),
+      /** JSON array of at most 5 samples. */
+      samples: text(),
+    },
+    { primaryKey: ['project_id', 'hour', 'event', 'property', 'rule'] },
+  ),
   /** Events that could not be stored. */
   dead_letters: table(
     {
