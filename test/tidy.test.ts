@@ -128,10 +128,7 @@ describe('the code base is tidy', () => {
     // Declarations are read by the type checker alone.
     const testSide = (path: string): boolean => isTest(path) || isFixture(path) || path.endsWith('.d.ts');
     const unreached = [...byPath.keys()].filter((path) => path.startsWith('src/') && !reached.has(path));
-    // Until the first kind of task uses them.
-    const awaited =
-      /^src\/(server\/api\/(task-routes|event-selection)|stores\/events\/selection|wire\/contract\/(event-selection|tasks))\.ts$/;
-    expect(unreached.filter((path) => !testSide(path) && !awaited.test(path))).toEqual([]);
+    expect(unreached.filter((path) => !testSide(path))).toEqual([]);
   });
 
   it('no test support is unused: a test, a script or a suite uses it', () => {

@@ -33,12 +33,13 @@ const failuresKeptMax = 5;
 
 /**
  * Adds deliveries in the transaction that stores the events. Returns by config how many events were skipped because too many
- * are queued. Disabled and deleted configs receive none, and those are not counted.
+ * are queued. Disabled and deleted configs receive none, and those are not counted. `onEnqueued` is called for each job.
  */
 export async function addDeliveries(
   tx: Queries,
   deliveries: readonly Delivery[],
   now: number,
+  onEnqueued?: (delivery: { readonly job: string; readonly events: number }) => void,
 ): Promise<ReadonlyMap<number, number>> {
   const skipped = new Map<number, number>();
   const room = await roomByConfig(tx, [...new Set(deliveries.map(({ configId }) => configId))]);
@@ -50,7 +51,8 @@ export async function addDeliveries(
       const attemptsMax = attemptsMaxOf[method];
       const payload = { events: part } as unknown as JsonObject;
       const job = { projectId, configId, type: method, operation: 'deliver', kind: 'delivery', payload } as const;
-      await enqueue(tx, { ...job, attemptsMax, now });
+      const id = await enqueue(tx, { ...job, attemptsMax, now });
+      onEnqueued?.({ job: id, events: part.length });
     }
     room.set(configId, Math.max(0, left - parts.length));
     const lost = parts.slice(left).reduce((sum, part) => sum + part.length, 0);

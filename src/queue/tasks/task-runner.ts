@@ -8,6 +8,7 @@ import {
   claimTask,
   completeTask,
   failTask,
+  isTaskHeld,
   noteTaskError,
   releaseTask,
   renewTask,
@@ -64,6 +65,8 @@ async function runHeld(deps: RunnerDeps, kind: TaskKind, claim: ClaimedTask): Pr
   const release = keepLease({
     leaseMs,
     renew: async () => renewTask(db, claim, (await databaseClock.now()) + leaseMs),
+    // Notices a cancellation soon.
+    check: { checkMs: deps.pollMs, isHeld: () => isTaskHeld(db, claim) },
     lostAfterMs: leaseMs,
     onLost: () => lost.abort(new TaskLostError()),
     onTrouble: (err) => log.warn({ err, task: claim.id, kind: kind.name }, 'failed to renew the lease of a task'),
@@ -87,6 +90,10 @@ async function runUntilEnd(deps: RunnerDeps, kind: TaskKind, claim: ClaimedTask,
   const orLost = (isHeld: boolean): void => {
     if (!isHeld) throw new TaskLostError();
   };
+  const advanced = (next: unknown): void => {
+    progress = next;
+    failures = 0;
+  };
   const task = (): HeldTask<unknown, unknown> => ({
     ...claim,
     progress,
@@ -94,8 +101,17 @@ async function runUntilEnd(deps: RunnerDeps, kind: TaskKind, claim: ClaimedTask,
     save: async (next) => {
       signal.throwIfAborted();
       orLost(await saveTaskProgress(db, claim, next));
-      progress = next;
-      failures = 0;
+      advanced(next);
+    },
+    commit: async (work) => {
+      signal.throwIfAborted();
+      const next = await db.transaction().execute(async (tx) => {
+        const made = await work(tx);
+        orLost(await saveTaskProgress(tx, claim, made));
+        return made;
+      });
+      advanced(next);
+      return next;
     },
     waiting: async (reason) => orLost(await noteTaskError(db, claim, reason)),
   });

@@ -145,6 +145,11 @@ export function renewTask(db: Queries, held: Lease, until: number): Promise<bool
   return writeHeld(db, held, { lease_until: isoMicros(until) });
 }
 
+/** Reads only, unlike `renewTask`. */
+export async function isTaskHeld(db: Queries, held: Lease): Promise<boolean> {
+  return (await db.selectFrom('tasks').select('id').where(isHeld(held)).executeTakeFirst()) !== undefined;
+}
+
 /** Ends the lease, so that the next worker that polls can claim it. */
 export function releaseTask(db: Queries, held: Lease): Promise<boolean> {
   return writeHeld(db, held, { lease_until: isoMicros(0) });

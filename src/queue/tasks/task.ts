@@ -1,3 +1,4 @@
+import type { Queries } from '../../stores/metadata/queries.ts';
 import type { TaskState } from '../../stores/metadata/tables/tasks.ts';
 
 /**
@@ -43,6 +44,8 @@ export interface HeldTask<Spec, Progress> {
   readonly signal: AbortSignal;
   /** Persists the point to resume from. @throws TaskLostError if another worker has the task or it was cancelled */
   save(progress: Progress): Promise<void>;
+  /** Like `save`, in one transaction with the writes of `work`, which returns the progress. Nothing is written if the task is lost. */
+  commit(work: (tx: Queries) => Promise<Progress>): Promise<Progress>;
   /** Shows why the task does not advance; empty: it does. @throws TaskLostError */
   waiting(reason: string): Promise<void>;
 }

@@ -70,6 +70,8 @@ const askMore = new Set([
   'post /api/notice_destinations',
   // A name, or a day with names as JSON.
   'get /api/projects/{project_id}/events/imported_events',
+  // A config whose plugin receives events.
+  'post /api/projects/{project_id}/event_replays',
   // Of two times the one before the other.
   'get /api/projects/{project_id}/pipeline_transformation_configs/metrics',
   'get /api/projects/{project_id}/pipeline_import_apps_configs/metrics',

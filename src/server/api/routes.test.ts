@@ -40,7 +40,10 @@ describe('the whole management API', () => {
     const names = new Set<string>();
     JSON.parse(JSON.stringify(buildOpenApi(routes)), (key, value: unknown) => {
       // A field may be called `properties`, too: then this is its schema, or the example of a value.
-      const isField = typeof value !== 'object' || typeof (value as { type?: unknown } | null)?.type === 'string';
+      const isField =
+        typeof value !== 'object' ||
+        Array.isArray(value) ||
+        typeof (value as { type?: unknown } | null)?.type === 'string';
       if (key === 'properties' && !isField) for (const name of Object.keys(value as object)) names.add(name);
       if (key === 'parameters') for (const { name } of value as { name: string }[]) names.add(name);
       return value;

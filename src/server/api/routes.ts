@@ -15,6 +15,7 @@ import { deadLetterReplayRoutes } from './dead-letter-replays.ts';
 import { deadLetterTrialRoutes } from './dead-letter-trials.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { eventRoutes, fromStore, type EventRouteDeps } from './events.ts';
+import { eventReplayRoutes } from './event-replays.ts';
 import { historicalMigrationRoutes } from './historical-migrations.ts';
 import { historicalSettingsRoutes } from './historical-settings.ts';
 import { listConfigs } from '../../plugins/configs/stored-config.ts';
@@ -180,6 +181,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...transformationTestRoutes({ ...deps, trials }),
     ...sampleEventRoutes(deps),
     ...jobRoutes(deps),
+    ...eventReplayRoutes(deps),
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),
     ...flatEventRoutes({ db, store, persons }),

@@ -38,8 +38,9 @@ export interface TaskApi<Body extends TObject, Spec extends TSchema, Progress ex
   /** Lowest role that may start and cancel. */
   readonly role?: Role;
   readonly activityScope: ActivityScope;
-  /** Of a task, for texts: `export`. */
+  /** Of a task, for texts: `export`, `exports`. */
   readonly noun: string;
+  readonly plural: string;
   readonly startDescription: string;
   readonly body: Body;
   readonly schemas: TaskSchemas<Spec, Progress, Result>;
@@ -59,7 +60,7 @@ export function taskRoutes<
   Result extends TSchema,
 >(deps: TaskRouteDeps, api: TaskApi<Body, Spec, Progress, Result>): ApiRoute[] {
   const record = taskSchema(api.schemas);
-  const kind = { ...deps, ...api, record, path: `/api/projects/:project_id/${api.path}`, plural: api.path };
+  const kind = { ...deps, ...api, record, path: `/api/projects/:project_id/${api.path}` };
   return [startRoute(kind), listRoute(kind), retrieveRoute(kind), cancelRoute(kind)];
 }
 
@@ -67,10 +68,9 @@ export function taskRoutes<
 interface KindRoutes extends TaskRouteDeps, Pick<TaskApi<TObject, TSchema, TSchema, TSchema>, CommonFields> {
   /** With the prefix. */
   readonly path: string;
-  readonly plural: string;
   readonly record: TSchema;
 }
-type CommonFields = 'kind' | 'tag' | 'scope' | 'role' | 'activityScope' | 'noun';
+type CommonFields = 'kind' | 'tag' | 'scope' | 'role' | 'activityScope' | 'noun' | 'plural';
 type StartFields = 'startDescription' | 'openMax' | 'body' | 'prepare';
 
 const readOf = ({ scope, tag }: KindRoutes) => ({ method: 'GET', scope: `${scope}:read`, tag }) as const;

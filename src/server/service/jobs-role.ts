@@ -17,7 +17,9 @@ import { runReplays } from '../../pipeline/replay-runner.ts';
 import { removeExpiredNightly } from '../../pipeline/remove-expired.ts';
 import { applyRetention } from '../../pipeline/retention.ts';
 import { runTasks } from '../../queue/tasks/task-runner.ts';
+import { createReplays } from '../../queue/replays/replay-events.ts';
 import type { TaskKind } from '../../queue/tasks/task.ts';
+import { personByUuid } from '../../pipeline/persons/read-persons.ts';
 
 /** Returns the import process, not started yet. `parts` receives what must be stopped. */
 export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts: AsyncDisposableStack): ThreadHost {
@@ -26,7 +28,7 @@ export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts:
   startReplays(deps, parts);
   startSchedules(deps, parts);
   startRetention(deps, parts);
-  startTasks(deps, [], parts);
+  startTasks(deps, taskKinds(deps), parts);
   // Runs are resumed: each stage keeps its progress in the metadata store.
   const held = followHeldRuns(deps);
   const imports = hostThread(
@@ -94,6 +96,13 @@ function startRetention({ settings, db, store, log, metrics }: ServiceDeps, part
     stop.abort();
     await running;
   });
+}
+
+/** How each kind of background task is executed. */
+function taskKinds({ db, store }: ServiceDeps): readonly TaskKind[] {
+  const idsOfPerson = async (projectId: number, uuid: string): Promise<readonly string[]> =>
+    (await personByUuid(db, projectId, uuid))?.distinct_ids ?? [];
+  return [createReplays({ db, store, idsOfPerson, clock: createDatabaseClock(db) })];
 }
 
 /** Starts background tasks of these kinds. `parts` receives what must be stopped. */

@@ -36,6 +36,8 @@ export interface EventFilter {
   readonly after?: bigint | undefined;
   /** µs since the epoch, exclusive. */
   readonly before?: bigint | undefined;
+  /** Only rows that were received before, µs since the epoch, exclusive. */
+  readonly receivedBefore?: bigint | undefined;
   readonly historical?: boolean | undefined;
   /** Id of the import run that stored it. */
   readonly run?: string | undefined;
@@ -83,6 +85,10 @@ export function filterConditions(projectId: number, filter: EventFilter): Condit
       narrow,
     );
     params['distinct_ids'] = filter.distinctIds;
+  }
+  if (filter.receivedBefore !== undefined) {
+    sql.push("received_at < fromUnixTimestamp64Micro({received_before:Int64}, 'UTC')");
+    params['received_before'] = filter.receivedBefore;
   }
   if (filter.historical !== undefined) {
     sql.push('historical_migration = {historical:Bool}');

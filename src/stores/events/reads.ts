@@ -9,6 +9,8 @@ export interface StoredEvent {
   readonly distinctId: string;
   /** µs since the epoch. */
   readonly timestampMicros: bigint;
+  /** µs since the epoch. */
+  readonly receivedAtMicros: bigint;
   /** JSON text of an object. */
   readonly properties: string;
   readonly historical: boolean;
@@ -51,6 +53,7 @@ interface KeyRow {
 }
 
 interface EventRow extends KeyRow {
+  readonly received_micros: string;
   readonly properties: string;
   readonly historical_migration: boolean;
 }
@@ -280,7 +283,8 @@ async function effectiveRows(
   );
 }
 
-const eventsFrom = `SELECT ${keyColumns}, properties, historical_migration FROM events`;
+const eventColumns = `${keyColumns}, toUnixTimestamp64Micro(received_at) AS received_micros, properties, historical_migration`;
+const eventsFrom = `SELECT ${eventColumns} FROM events`;
 
 /**
  * PREWHERE may be applied before duplicates are merged because it only concerns the identity, which they share. Events and ids only
@@ -298,7 +302,7 @@ export async function getEvent(store: EventStore, projectId: number, uuid: strin
   const [row] = await store.query<EventRow>(
     // Duplicates share their uuid, so PREWHERE and its index may be applied before they are merged. Servers before 25.6 use an
     // index there only with a setting.
-    `SELECT ${keyColumns}, properties, historical_migration FROM events FINAL PREWHERE uuid = {uuid:UUID}
+    `${eventsFrom} FINAL PREWHERE uuid = {uuid:UUID}
 WHERE project_id = {project:Int32} ${newestFirst} LIMIT 1 SETTINGS use_skip_indexes_if_final = 1`,
     { project: projectId, uuid },
   );
@@ -354,6 +358,7 @@ function eventOf(row: EventRow): StoredEvent {
     event: row.event,
     distinctId: row.distinct_id,
     timestampMicros: BigInt(row.micros),
+    receivedAtMicros: BigInt(row.received_micros),
     properties: row.properties,
     historical: row.historical_migration,
   };

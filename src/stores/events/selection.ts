@@ -1,4 +1,5 @@
 import type { EventSelection } from '../../wire/contract/event-selection.ts';
+import type { StoreReader } from './eventstore.ts';
 import { filterConditions, operatorValues, timeConditions, type Conditions, type EventFilter } from './filters.ts';
 import { parseMicros } from './micros.ts';
 import { readPropertyFilters } from './property-filters.ts';
@@ -59,6 +60,14 @@ export function selectionConditions(projectId: number, filter: EventFilter): Con
   const rows = filterConditions(projectId, filter);
   const time = timeConditions('timestamp', filter.after, filter.before);
   return { sql: [...rows.sql, ...time.sql], params: { ...rows.params, ...time.params } };
+}
+
+/** Counts the events of a filter, each once. */
+export async function countSelected(store: StoreReader, projectId: number, filter: EventFilter): Promise<number> {
+  const { sql, params } = selectionConditions(projectId, filter);
+  const text = `SELECT count() AS events FROM events FINAL WHERE ${sql.join(' AND ')}`;
+  const [row] = await store.query<{ events: string }>(text, params);
+  return Number(row?.events ?? 0);
 }
 
 function readTime(selection: EventSelection, attr: 'after' | 'before'): bigint | undefined {

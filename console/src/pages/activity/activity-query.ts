@@ -59,6 +59,7 @@ const nouns: Readonly<Record<ActivityScope, string>> = {
   HistoricalMigration: 'agreement',
   NoticeDestination: 'notification destination',
   RetentionPolicy: 'retention policy',
+  EventReplay: 'event replay',
   DeadLetter: 'dead letter',
   TrackingPlan: 'tracking plan',
 };

@@ -12,6 +12,7 @@ export const scopeLabels = {
   HistoricalMigration: 'Agreements',
   NoticeDestination: 'Notifications',
   RetentionPolicy: 'Retention',
+  EventReplay: 'Event replays',
   DeadLetter: 'Dead letters',
   TrackingPlan: 'Tracking plans',
 } as const satisfies Readonly<Record<ActivityScope, string>>;
