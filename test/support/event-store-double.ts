@@ -96,6 +96,12 @@ export function createRecordingStore() {
     removeExpired: async () => {
       throw new Error('the double keeps all rows');
     },
+    erase: async ({ projectId, filter: { distinctIds, ...others } }) => {
+      if (Object.values(others).some((each) => each !== undefined)) throw new Error('expected ids only, got more');
+      const isKept = (row: StoredRow): boolean =>
+        row.projectId !== projectId || distinctIds?.includes(row.distinctId) === false;
+      rows.splice(0, rows.length, ...rows.filter(isKept));
+    },
     query: async () => [],
     health: async () => ({ ok: true, detail: '' }),
     close: async () => {},

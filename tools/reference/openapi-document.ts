@@ -19,6 +19,7 @@ export function openApiDocument(): string {
     store: {
       insertBatch: unused,
       deleteRun: unused,
+      erase: unused,
       removeExpired: unused,
       query: unused,
       health: unused,

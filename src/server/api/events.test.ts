@@ -232,6 +232,7 @@ it('while the store is down answers 503 with Retry-After and tells no inner deta
   const store: EventStore = {
     insertBatch: down,
     deleteRun: down,
+    erase: down,
     removeExpired: down,
     query: down,
     health: down,

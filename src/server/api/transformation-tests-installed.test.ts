@@ -66,7 +66,15 @@ beforeAll(async () => {
     transformationTestRoutes({
       db,
       clock,
-      store: { insertBatch: down, deleteRun: down, removeExpired: down, query: down, health: down, close: down },
+      store: {
+        insertBatch: down,
+        deleteRun: down,
+        erase: down,
+        removeExpired: down,
+        query: down,
+        health: down,
+        close: down,
+      },
       packages: { fetch: down, npmRegistry: '', sandbox },
       trials: serviceTrialDeps(db, {
         findPlugin: () => undefined,

@@ -33,7 +33,15 @@ export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi>
         process: down,
       },
       registry,
-      store: { insertBatch: down, deleteRun: down, removeExpired: down, query: down, health: down, close: down },
+      store: {
+        insertBatch: down,
+        deleteRun: down,
+        erase: down,
+        removeExpired: down,
+        query: down,
+        health: down,
+        close: down,
+      },
       ingest: { accept: down },
       packages: { fetch: down, npmRegistry: '', sandbox: { describe: down } },
       trials: {

@@ -31,6 +31,7 @@ const unusedStore: RunStore = {
   insertBatch: unused,
   deleteRun: unused,
   removeExpired: unused,
+  erase: unused,
   query: unused,
   health: unused,
   close: unused,

@@ -116,6 +116,7 @@ export function storeWhenAsked(connect: () => Promise<EventStore>): EventStore {
     insertBatch: async (batch, token) => (await store()).insertBatch(batch, token),
     deleteRun: async (rows, watch) => (await store()).deleteRun(rows, watch),
     removeExpired: async (month, expiries) => (await store()).removeExpired(month, expiries),
+    erase: async (rows, watch) => (await store()).erase(rows, watch),
     query: async (sql, params) => (await store()).query(sql, params),
     health: async () => (await store()).health(),
     close: async () => (await connected?.catch(() => undefined))?.close(),

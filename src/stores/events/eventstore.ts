@@ -1,4 +1,5 @@
 import type { ProjectExpiry, RemovedRows } from './expired-rows.ts';
+import type { EventFilter } from './filters.ts';
 
 /**
  * Port: the event store, ClickHouse's engine embedded (chDB) or as a server. One SQL text (sql.ts), thin transports.
@@ -11,6 +12,9 @@ import type { ProjectExpiry, RemovedRows } from './expired-rows.ts';
  *   them, also after a kill; a row of the same identity from elsewhere becomes visible. Repeating it changes nothing.
  * - `removeExpired` removes the rows of the month that have expired, and no other row, whatever is inserted at the same time. Once it
  *   resolves no read sees them, and the engine frees their disk space on its own. Repeating it changes nothing.
+ * - `erase` removes every stored row that matches, also hidden ones and those that `deleteRun` only marked. Once it resolves, no file of
+ *   the table contains them, neither do replaced parts nor the records of deletions. Rows inserted in the meantime may stay. It may
+ *   be repeated.
  */
 export interface RowBatch {
   /** One block in ClickHouse's Native format, as EventRowWriter creates it: the bytes of all chunks in sequence. */
@@ -28,6 +32,12 @@ export interface RunRef {
 export interface RunDays extends RunRef {
   readonly from: string;
   readonly to: string;
+}
+
+export interface EraseRows {
+  readonly projectId: number;
+  /** Without conditions all events of the project. */
+  readonly filter: EventFilter;
 }
 
 export type QueryParam = string | number | bigint | boolean | readonly string[] | readonly number[];
@@ -51,6 +61,7 @@ export interface EventStore {
   deleteRun(rows: RunDays, watch?: DeleteWatch): Promise<void>;
   /** Month of the events' `day`: 202403 is March 2024. */
   removeExpired(month: number, expiries: readonly ProjectExpiry[]): Promise<RemovedRows>;
+  erase(rows: EraseRows, watch?: DeleteWatch): Promise<void>;
   /** Read only. `{name:Type}` placeholders take `params`. 64-bit integers are returned as strings. */
   query<Row>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<Row[]>;
   health(): Promise<StoreHealth>;

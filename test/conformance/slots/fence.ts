@@ -70,7 +70,15 @@ function rebuilderOf({ db }: Scene, hold: SlotHold, failure?: Error): ProfileReb
   const refuse = async (): Promise<never> => {
     throw new Error('a rebuild only reads events');
   };
-  const store = { query, insertBatch: refuse, deleteRun: refuse, removeExpired: refuse, health: refuse, close: refuse };
+  const store = {
+    query,
+    insertBatch: refuse,
+    deleteRun: refuse,
+    erase: refuse,
+    removeExpired: refuse,
+    health: refuse,
+    close: refuse,
+  };
   return new ProfileRebuilder({ db, hold, store, log: createLog('silent'), failpoint: () => undefined });
 }
 

@@ -12,7 +12,9 @@ import { checkExpiry, type RemovedRows } from '../expired-rows.ts';
 import { createRunTables, type RunStore } from '../run-tables.ts';
 import { singleForm } from '../schema-form.ts';
 import { checkToken, deleteRunSql } from '../sql.ts';
-import { toWireExpiry, type StoreRequest, type StoreResponse, type WireParam } from './requests.ts';
+import { toWireExpiry, wireEraseRows, type StoreRequest, type StoreResponse, type WireParam } from './requests.ts';
+import { eraseConditions, replacedPartsSql } from '../erase-sql.ts';
+import { waitForRemoval } from '../wait-for-removal.ts';
 
 export interface ConnectOptions {
   /** How long a call waits for an engine that is restarting. */
@@ -49,6 +51,12 @@ export function connectChdb(socketPath: string, spoolDir: string, options: Conne
       checkExpiry(month, expiries);
       const removed = await ask({ kind: 'remove-expired', month, expiries: expiries.map(toWireExpiry) });
       return JSON.parse(removed.toString('utf8')) as RemovedRows;
+    },
+    async erase(rows, watch) {
+      eraseConditions(rows);
+      await ask({ kind: 'erase', rows: wireEraseRows(rows) });
+      const list = async () => (await query<{ name: string }>(replacedPartsSql('events'))).map(({ name }) => name);
+      await waitForRemoval({ list, nudge: async () => void (await ask({ kind: 'nudge' })) }, watch);
     },
     query,
     runTables: createRunTables({
@@ -111,6 +119,8 @@ type Call =
   | Omit<Extract<StoreRequest, { kind: 'insert' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'delete-run' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'remove-expired' }>, 'id'>
+  | Omit<Extract<StoreRequest, { kind: 'erase' }>, 'id'>
+  | Omit<Extract<StoreRequest, { kind: 'nudge' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'change-run-table' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'query' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'health' }>, 'id'>;

@@ -7,6 +7,8 @@ import { removeExpiredRows } from '../expired-rows.ts';
 import { runTableName } from '../run-table-names.ts';
 import { runTableSql } from '../run-tables.ts';
 import { migrateStore } from '../migrate-store.ts';
+import { eraseTable, type TableAccess } from '../erase-table.ts';
+import { eraseTextMax, nudgeSql } from '../erase-sql.ts';
 import { damagedPartsSql, deleteRunSql, insertSql, type DamagedPart, type InsertTarget } from '../sql.ts';
 import { availableParallelism } from 'node:os';
 import { readdirSync, readFileSync, truncateSync } from 'node:fs';
@@ -52,14 +54,12 @@ export async function openEngine(open: OpenSession, options: ProcessOptions): Pr
   const writer = open(options.dir, connectionArgs);
   await run(writer, 'CREATE DATABASE IF NOT EXISTS millrace ENGINE = Atomic');
   await run(writer, 'USE millrace');
-  const access = {
-    command: (sql: string) => run(writer, sql),
-    rows: async <Row>(sql: string) => parseLines<Row>(await collect(writer, sql, {})),
-  };
+  const access = accessOf(writer);
   await migrateStore(access);
   await forgetUnstoredTokens(access);
   const remover = open(options.dir, connectionArgs);
   await run(remover, 'USE millrace');
+  await run(remover, `SET max_query_size = ${eraseTextMax}`);
   const importer = open(options.dir, connectionArgs);
   await run(importer, 'USE millrace');
   const pool = readerPool(await openReaders(open, options, connectionArgs));
@@ -74,13 +74,11 @@ export async function openEngine(open: OpenSession, options: ProcessOptions): Pr
     },
     deleteRun: (rows) => inLineToDelete(() => run(remover, deleteRunSql(rows))),
     removeExpired: (month, expiries) => {
-      const table = {
-        table: 'events',
-        command: (sql: string) => run(remover, sql),
-        rows: async <Row>(sql: string) => parseLines<Row>(await collect(remover, sql, {})),
-      };
+      const table = { ...accessOf(remover), table: 'events' };
       return inLineToDelete(() => removeExpiredRows(table, month, expiries));
     },
+    erase: (rows) => inLineToDelete(() => eraseTable(accessOf(remover), 'events', rows)),
+    nudge: () => inLineToDelete(() => run(remover, nudgeSql('events'))),
     changeRunTable: (change) =>
       inLineOfRuns(async () => {
         for (const sql of runTableSql(change)) await run(importer, sql);
@@ -95,6 +93,13 @@ export async function openEngine(open: OpenSession, options: ProcessOptions): Pr
       parseLines<DamagedPart>(await pool((session) => queries.time(() => collect(session, damagedPartsSql, {})))),
     insertMs: inserts.oldestMs,
     queryMs: queries.oldestMs,
+  };
+}
+
+function accessOf(session: Session): TableAccess {
+  return {
+    command: (sql) => run(session, sql),
+    rows: async <Row>(sql: string) => parseLines<Row>(await collect(session, sql, {})),
   };
 }
 
@@ -242,12 +247,6 @@ export function backgroundArgs(processors = availableParallelism()): readonly st
   return [`--background_pool_size=${threads}`, `--background_merges_mutations_concurrency_ratio=${tasks}`];
 }
 
-/** Access to the engine before anything is inserted. */
-interface TokenLogAccess {
-  command(sql: string): Promise<void>;
-  rows<Row>(sql: string): Promise<Row[]>;
-}
-
 interface LastToken {
   readonly path: string;
   /** Length of the file without its last line. */
@@ -271,7 +270,7 @@ interface TokenTable {
  * a run) are sequential, so only the last token can be affected: it is removed if neither its part exists nor one that it was merged
  * into.
  */
-async function forgetUnstoredTokens(access: TokenLogAccess): Promise<void> {
+async function forgetUnstoredTokens(access: TableAccess): Promise<void> {
   const tables = await access.rows<TokenTable>(
     `SELECT name, data_paths[1] AS path FROM system.tables
 WHERE database = currentDatabase() AND engine = 'ReplacingMergeTree' AND match(name, '^[A-Za-z0-9_]+$')
@@ -280,7 +279,7 @@ WHERE database = currentDatabase() AND engine = 'ReplacingMergeTree' AND match(n
   for (const table of tables) await forgetUnstoredToken(access, table);
 }
 
-async function forgetUnstoredToken({ command, rows }: TokenLogAccess, { name, path }: TokenTable): Promise<void> {
+async function forgetUnstoredToken({ command, rows }: TableAccess, { name, path }: TokenTable): Promise<void> {
   const last = lastTokenOf(join(path, 'deduplication_logs'));
   if (last === undefined) return;
   const parts = await rows(`SELECT name FROM system.parts

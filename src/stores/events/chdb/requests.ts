@@ -1,5 +1,6 @@
-import type { QueryParam, RunDays } from '../eventstore.ts';
+import type { EraseRows, QueryParam, RunDays } from '../eventstore.ts';
 import type { KeptSince, ProjectExpiry } from '../expired-rows.ts';
+import type { EventFilter } from '../filters.ts';
 import type { RunTableRef } from '../run-table-names.ts';
 import type { RunTableChange } from '../run-tables.ts';
 
@@ -21,6 +22,9 @@ export type StoreRequest =
       readonly month: number;
       readonly expiries: readonly WireExpiry[];
     }
+  | { readonly id: number; readonly kind: 'erase'; readonly rows: WireEraseRows }
+  /** Lets the engine remove replaced parts. */
+  | { readonly id: number; readonly kind: 'nudge' }
   | { readonly id: number; readonly kind: 'change-run-table'; readonly change: RunTableChange }
   | { readonly id: number; readonly kind: 'query'; readonly sql: string; readonly params: Record<string, WireParam> }
   | { readonly id: number; readonly kind: 'health' };
@@ -59,6 +63,29 @@ export function fromWireExpiry({ projectId, keptSince, events }: WireExpiry): Pr
     keptSince: times(keptSince),
     events: events.map(({ event, ...wire }) => ({ event, ...times(wire) })),
   };
+}
+
+export interface WireEraseRows {
+  readonly projectId: number;
+  readonly filter: Omit<EventFilter, 'after' | 'before'> & { readonly after?: string; readonly before?: string };
+}
+
+export function wireEraseRows({ projectId, filter }: EraseRows): WireEraseRows {
+  const { after, before, ...same } = filter;
+  const times = {
+    ...(after !== undefined && { after: String(after) }),
+    ...(before !== undefined && { before: String(before) }),
+  };
+  return { projectId, filter: { ...same, ...times } };
+}
+
+export function eraseRowsOf({ projectId, filter }: WireEraseRows): EraseRows {
+  const { after, before, ...same } = filter;
+  const times = {
+    ...(after !== undefined && { after: BigInt(after) }),
+    ...(before !== undefined && { before: BigInt(before) }),
+  };
+  return { projectId, filter: { ...same, ...times } };
 }
 
 /** The body of a successful answer: JSON lines for a query, JSON for the removal of expired rows. */

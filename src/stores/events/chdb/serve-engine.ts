@@ -1,18 +1,21 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { DamagedPart } from '../sql.ts';
-import type { RunDays } from '../eventstore.ts';
 import type { ProjectExpiry, RemovedRows } from '../expired-rows.ts';
+import type { EraseRows, RunDays } from '../eventstore.ts';
 import type { RunTableRef } from '../run-table-names.ts';
 import type { RunTableChange } from '../run-tables.ts';
 import { healthOf } from '../sql.ts';
 import { encodeFrame, FrameReader } from '../../../base/frames.ts';
-import { fromWireExpiry, type StoreRequest, type StoreResponse, type WireParam } from './requests.ts';
+import { eraseRowsOf, fromWireExpiry, type StoreRequest, type StoreResponse, type WireParam } from './requests.ts';
 
 /** The engine as used by the socket. */
 export interface Engine {
   insert(file: string, rows: number, token: string, into?: RunTableRef): Promise<void>;
   deleteRun(rows: RunDays): Promise<void>;
   removeExpired(month: number, expiries: readonly ProjectExpiry[]): Promise<RemovedRows>;
+  erase(rows: EraseRows): Promise<void>;
+  /** Lets the engine remove replaced parts. */
+  nudge(): Promise<void>;
   changeRunTable(change: RunTableChange): Promise<void>;
   /** JSON lines. */
   query(sql: string, params: Readonly<Record<string, WireParam>>): Promise<Buffer>;
@@ -62,6 +65,12 @@ async function perform(engine: Engine, request: StoreRequest): Promise<Buffer | 
       const removed = await engine.removeExpired(request.month, request.expiries.map(fromWireExpiry));
       return Buffer.from(JSON.stringify(removed));
     }
+    case 'erase':
+      await engine.erase(eraseRowsOf(request.rows));
+      return undefined;
+    case 'nudge':
+      await engine.nudge();
+      return undefined;
     case 'change-run-table':
       await engine.changeRunTable(request.change);
       return undefined;

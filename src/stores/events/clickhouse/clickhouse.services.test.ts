@@ -1,3 +1,4 @@
+import { eraseConformance } from '../../../../test/conformance/event-store/erase.ts';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
@@ -46,6 +47,7 @@ const reason = url === '' ? ' (skipped: CLICKHOUSE_URL is not set)' : '';
 describe.skipIf(url === '')(`a ClickHouse ${cluster === '' ? 'server' : 'cluster'}${reason}`, () => {
   const name = cluster === '' ? 'ClickHouse server' : 'ClickHouse cluster';
   eventStoreConformance(name, open);
+  eraseConformance(name, open);
   readsConformance(name, open);
   expiryConformance(name, open);
   explorerConformance(name, open);
@@ -66,6 +68,7 @@ describe.skipIf(grantedUrl === '')(`a user with exactly the rights of the guide$
 
   // The other suites read the same tables.
   eventStoreConformance(name, openGranted);
+  eraseConformance(name, openGranted);
 
   it('creates a table for a run and attaches its rows', async () => {
     const { store, close } = await openGranted();

@@ -1,3 +1,4 @@
+import { eraseConformance } from '../../../../test/conformance/event-store/erase.ts';
 import { Session } from 'chdb';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -61,6 +62,7 @@ async function open(options: StandInOptions): Promise<Cluster> {
 const unreplicated = '(test double, not replicated)';
 const twoShards = `a ClickHouse cluster, 2 shards ${unreplicated}`;
 eventStoreConformance(twoShards, () => open({ shards: 2 }));
+eraseConformance(twoShards, () => open({ shards: 2 }));
 readsConformance(twoShards, () => open({ shards: 2 }));
 expiryConformance(twoShards, () => open({ shards: 2 }));
 explorerConformance(twoShards, () => open({ shards: 2 }));

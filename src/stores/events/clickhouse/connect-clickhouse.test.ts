@@ -1,3 +1,4 @@
+import { eraseConformance } from '../../../../test/conformance/event-store/erase.ts';
 import { describe, expect, it } from 'vitest';
 import { ClickhouseStandIn } from '../../../../test/support/clickhouse-stand-in.ts';
 import {
@@ -26,6 +27,7 @@ async function open(): Promise<{ store: Awaited<ReturnType<typeof connectClickho
 }
 
 eventStoreConformance('ClickHouse over HTTP', open);
+eraseConformance('ClickHouse over HTTP', open);
 readsConformance('ClickHouse over HTTP', open);
 expiryConformance('ClickHouse over HTTP', open);
 explorerConformance('ClickHouse over HTTP', open);

@@ -6,6 +6,8 @@ import { singleForm } from '../schema-form.ts';
 import { migrateStore } from '../migrate-store.ts';
 import { damagedPartsSql, deleteRunSql, healthOf, insertSql, type DamagedPart } from '../sql.ts';
 import { connectCluster } from './connect-cluster.ts';
+import { eraseOnShard } from './erase-on-shard.ts';
+import { Replicas } from './replicas.ts';
 import { connectServer, type ClickhouseServer } from './server.ts';
 
 export interface ClickhouseOptions {
@@ -45,7 +47,7 @@ export async function connectClickhouse(url: string, options: ClickhouseOptions 
     await server.close();
     throw error;
   }
-  return serverStore(server);
+  return serverStore(server, options.pollMs ?? pollMsDefault);
 }
 
 function checkUrl(url: string): URL {
@@ -55,7 +57,7 @@ function checkUrl(url: string): URL {
   throw new TypeError('expected CLICKHOUSE_URL to be like http://user:password@host:8123/database, got something else');
 }
 
-function serverStore(server: ClickhouseServer): RunStore {
+function serverStore(server: ClickhouseServer, pollMs: number): RunStore {
   return {
     async insertBatch(batch, token) {
       const sql = insertSql(token, '');
@@ -63,6 +65,10 @@ function serverStore(server: ClickhouseServer): RunStore {
     },
     deleteRun: async (rows) => await server.command(deleteRunSql(rows)),
     removeExpired: (month, expiries) => removeExpiredRows({ ...server, table: 'events' }, month, expiries),
+    async erase(rows, watch) {
+      const work = { table: 'events', rows, pollMs, where: 'the ClickHouse server' };
+      await eraseOnShard(new Replicas([server]), work, watch);
+    },
     query: (sql, params) => server.rows(sql, params),
     runTables: createRunTables({
       form: singleForm,

@@ -17,6 +17,8 @@ import {
 } from './cluster-layout.ts';
 import { changeOnShard, type ShardChange } from './change-on-shard.ts';
 import { deleteOnShard } from './delete-on-shard.ts';
+import { eraseOnShard } from './erase-on-shard.ts';
+import { eraseConditions } from '../erase-sql.ts';
 import { Replicas } from './replicas.ts';
 import { connectServer, type ClickhouseServer, type ServerOptions, type ServerSettings } from './server.ts';
 import { shardKeySql } from './shard-key.ts';
@@ -178,12 +180,16 @@ function clusterStore(deps: ClusterStoreDeps): RunStore {
     },
     async deleteRun(rows, watch) {
       // Checks the arguments even if no shard can be reached.
-      deleteRunSql(rows, localTable);
+      const sql = deleteRunSql(rows, localTable);
       const { shards } = await opening();
-      const deletes = shards.map((shard, at) =>
-        deleteOnShard(shard, { table: localTable, shardNumber: at + 1, rows, pollMs }, watch),
-      );
-      await Promise.all(deletes);
+      const work = { table: localTable, sql, text: `'${rows.runId}'`, pollMs };
+      await Promise.all(shards.map((shard, at) => deleteOnShard(shard, { ...work, where: shardName(at) }, watch)));
+    },
+    async erase(rows, watch) {
+      eraseConditions(rows);
+      const { shards } = await opening();
+      const work = { table: localTable, rows, pollMs };
+      await Promise.all(shards.map((shard, at) => eraseOnShard(shard, { ...work, where: shardName(at) }, watch)));
     },
     async removeExpired(month, expiries) {
       checkExpiry(month, expiries);
@@ -204,6 +210,10 @@ function clusterStore(deps: ClusterStoreDeps): RunStore {
     },
     close: () => servers.close(),
   };
+}
+
+function shardName(at: number): string {
+  return `shard ${at + 1} of the ClickHouse cluster`;
 }
 
 /** An unavailable server creates or drops the table when it is back; the others wait this long for it. */

@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServerAwayError, StoreUnavailableError, type DeleteWatch, type RunDays } from '../eventstore.ts';
-import { deleteRunSql } from '../sql.ts';
+import { ServerAwayError, StoreUnavailableError, type DeleteWatch } from '../eventstore.ts';
 import type { Replicas } from './replicas.ts';
-import type { ClickhouseServer } from './server.ts';
+import type { ClickhouseServer, ServerSettings } from './server.ts';
 
 export interface DeleteOnShard {
   readonly table: string;
-  /** Counted from 1. */
-  readonly shardNumber: number;
-  readonly rows: RunDays;
+  /** Name of the shard, for messages. */
+  readonly where: string;
+  readonly sql: string;
+  /** Occurs in the engine's record of the statement, and in no other that is not equivalent. */
+  readonly text: string;
+  readonly settings?: ServerSettings;
   /** How long to wait for the statement itself, and then between polls of its replicas. */
   readonly pollMs: number;
 }
@@ -24,26 +26,23 @@ export async function deleteOnShard(shard: Replicas, work: DeleteOnShard, watch:
   if (await isDoneSoon(shard, work, watch)) return;
   const id = await shard.use((server) => deleteId(server, work));
   if (id === undefined) {
-    throw new StoreUnavailableError(
-      `Shard ${work.shardNumber} of the ClickHouse cluster has not received the delete yet`,
-    );
+    throw new StoreUnavailableError(`Expected ${work.where} to have received the delete, but it has not yet`);
   }
   for (;;) {
     const states = await Promise.all(shard.servers.map((server) => replicaDelete(server, id, work)));
     const missing = shard.servers.flatMap((server, at) => lackOf(server, states[at]));
     if (missing.length === 0) return;
-    const shardName = `shard ${work.shardNumber} of the ClickHouse cluster`;
-    watch.onWait?.(`${shardName} has not deleted the events on every replica: ${missing.join('; ')}`);
+    watch.onWait?.(`${work.where} has not deleted the events on every replica: ${missing.join('; ')}`);
     await sleep(work.pollMs, undefined, { signal: watch.signal });
   }
 }
 
 /** Returns false if the engine has accepted the delete and not completed it. */
 async function isDoneSoon(shard: Replicas, work: DeleteOnShard, { signal }: DeleteWatch): Promise<boolean> {
-  const sql = deleteRunSql(work.rows, work.table);
+  const { sql, settings } = work;
   const over = new AbortController();
   const stopped = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
-  const statement = shard.use((server) => server.command(sql)).then(() => true);
+  const statement = shard.use((server) => server.command(sql, settings)).then(() => true);
   // The server continues regardless of its client, and polling the replicas shows the outcome.
   statement.catch(() => undefined);
   try {
@@ -57,11 +56,11 @@ async function isDoneSoon(shard: Replicas, work: DeleteOnShard, { signal }: Dele
   }
 }
 
-/** Returns the id of the run's last delete, which is the same on all replicas of the shard. */
-async function deleteId(server: ClickhouseServer, { table, rows }: DeleteOnShard): Promise<string | undefined> {
-  const sql = `SELECT max(mutation_id) AS id FROM system.mutations
-WHERE database = currentDatabase() AND table = '${table}' AND position(command, {run:String}) > 0`;
-  const [row] = await server.rows<{ id: string }>(sql, { run: `'${rows.runId}'` });
+/** Returns the id of the last such delete, which is the same on all replicas of the shard. */
+async function deleteId(server: ClickhouseServer, { table, text }: DeleteOnShard): Promise<string | undefined> {
+  const sql = `SELECT argMax(mutation_id, (length(mutation_id), mutation_id)) AS id FROM system.mutations
+WHERE database = currentDatabase() AND table = '${table}' AND position(command, {text:String}) > 0`;
+  const [row] = await server.rows<{ id: string }>(sql, { text });
   return row === undefined || row.id === '' ? undefined : row.id;
 }
 

@@ -7,6 +7,7 @@ import {
   type ClickHouseClient,
   type ClickHouseSettings,
 } from '@clickhouse/client';
+import { eraseTextMax } from '../erase-sql.ts';
 import { engineCode, insertError, queryError } from '../engine-errors.ts';
 import { ServerAwayError, type QueryParam, type RowBatch } from '../eventstore.ts';
 import { splitLargeParams } from './large-params.ts';
@@ -27,6 +28,9 @@ export interface ClickhouseServer {
 }
 
 export type ServerSettings = ClickHouseSettings;
+
+/** Its text must neither be too long nor be logged by the server. */
+export const eraseSettings: ServerSettings = { max_query_size: String(eraseTextMax), log_queries: 0 };
 
 export interface ServerOptions {
   readonly queryTimeoutMs: number;
