@@ -21,6 +21,7 @@ import { readCheck } from './stages/report/read-results.ts';
 import { hasLinksElsewhere } from './stages/load/links-elsewhere.ts';
 import { createTargetRetry } from './stages/stage-retry.ts';
 import { createLinkTurn, hasLoadSinceCheck, type LinkTurn } from './run/link-turn.ts';
+import type { PlanText } from './run/tracking-plan-of.ts';
 import type { OpenRunTransform } from './stages/check/segment/run-transform.ts';
 import { assertSourceUnchanged } from './stages/export/assert-source-unchanged.ts';
 import { createExportStage } from './stages/export/export-stage.ts';
@@ -60,6 +61,8 @@ interface AssembleDeps {
   readonly openTable?: (path: string) => Promise<Source>;
   /** Finds the code of a run's transform; without it there are no transforms. */
   readonly openTransform?: OpenRunTransform | undefined;
+  /** Reads the tracking plan of the target's project; without it no plan applies in the check. */
+  readonly trackingPlan?: () => Promise<PlanText | undefined>;
   /** Other runs to the same place; by default those of this store. */
   readonly earlier?: EarlierRuns;
   /** Names the transformations that change the target's events before they are stored, if known. */
@@ -177,6 +180,7 @@ function checkStage(deps: StageDeps & { readonly earlier: EarlierRuns }): RunSta
       planReplace: plan,
       openTable,
       openTransform,
+      trackingPlan: deps.trackingPlan,
       staging,
       waitForRoom: () => quota.wait(leased),
       waitToDecide: async () => {

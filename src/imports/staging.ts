@@ -38,6 +38,8 @@ export const stagingKeys = {
   /** What the check found in one segment (JSON), and what it passes to the check of the others. */
   findings: (run: string, part: number, segment: number) => `${run}/checked/${pad(part)}-${pad(segment)}.findings.json`,
   handOver: (run: string, part: number, segment: number) => `${run}/checked/${pad(part)}-${pad(segment)}.hand-over`,
+  /** Tracking plan with which the check began (JSON, PlanText or null). */
+  checkedPlan: (run: string) => `${run}/checked/plan.json`,
   /** Rejected records, NDJSON of RejectedRecord, zstd; `origin`: `export-00001`, `check-00001-00002`, `load-2024-03-01-3`. */
   rejected: (run: string, origin: string) => `${run}/rejected/${origin}.ndjson.zst`,
   /** Rows of a joined table, NDJSON, zstd. */

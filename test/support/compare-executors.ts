@@ -95,6 +95,7 @@ async function checkSegments(
     signal: new AbortController().signal,
     held: new Map(),
     transform: undefined,
+    plan: undefined,
   };
   const deps: SegmentCheckDeps = { ...own, fast: converterOf(own) };
   const events: (readonly unknown[])[] = [];

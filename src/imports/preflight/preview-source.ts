@@ -7,6 +7,10 @@ import type { Source, SourceFault, SourcePart } from '../source.ts';
 import { createConverter, type ConvertEvent } from '../stages/check/segment/convert-event.ts';
 import { readTablesNow } from '../stages/check/read-tables.ts';
 import type { OpenRunTransform } from '../stages/check/segment/run-transform.ts';
+import type { PlanText } from '../run/tracking-plan-of.ts';
+import { compilePlanText } from '../stages/check/plan/plan-text.ts';
+import { planOutcome } from '../stages/check/plan/apply-plan.ts';
+import type { CompiledPlan } from '../../wire/tracking-plan/compile-plan.ts';
 import { transformEvents } from '../stages/check/segment/transform-events.ts';
 import type { TransformOutcome } from '../transform.ts';
 import { chosenReaderOf } from './chosen-reader-of.ts';
@@ -16,6 +20,8 @@ import { bestFormat, recordsOfFiles } from './sample-source.ts';
 interface PreviewEvent {
   /** The event as it would be sent; `null` if the transform drops it. */
   readonly event: WireEvent | null;
+  /** How it violates the tracking plan, one sentence per rule. */
+  readonly violations: readonly string[];
   /** Why it would be rejected; otherwise `null`. */
   readonly refused: { readonly code: string; readonly reason: string } | null;
 }
@@ -52,6 +58,8 @@ interface PreviewDeps {
   readonly source: Source;
   readonly openTable: (path: string) => Promise<Source>;
   readonly openTransform: OpenRunTransform;
+  /** The tracking plan that applies to the events; `undefined` if none does. */
+  readonly plan: PlanText | undefined;
   /** Maximum size of one event as JSON, which the target accepts. */
   readonly eventBytesMax: number;
   /** ms since the epoch. */
@@ -74,6 +82,7 @@ export async function previewSource(
   const parts = await source.listParts(options.range, { signal });
   const found = await firstRecordsOf(source, parts, { signal, options, max });
   const transform = options.transform && (await deps.openTransform(options.transform, now()));
+  const plan = deps.plan && compilePlanText(deps.plan);
   const opened = await transform?.open();
   const run = transform && opened && ((events: readonly WireEvent[]) => transformEvents(transform, opened, events));
   try {
@@ -93,7 +102,7 @@ export async function previewSource(
           left += 1;
           continue;
         }
-        const record = await previewRecord(line, { read, convert, run });
+        const record = await previewRecord(line, { read, convert, run, plan });
         shown.push({ part, ...record });
         chars += charsOf(record);
       }
@@ -149,13 +158,14 @@ async function firstRecordsOf(
 interface Reading {
   readonly read: RecordReader;
   readonly convert: ConvertEvent;
+  readonly plan: CompiledPlan | undefined;
   /** Runs the transform, if any. */
   readonly run: ((events: readonly WireEvent[]) => Promise<readonly TransformOutcome[]>) | undefined;
 }
 
 type Shown = Omit<PreviewRecord, 'part'>;
 
-async function previewRecord(line: string, { read, convert, run }: Reading): Promise<Shown> {
+async function previewRecord(line: string, { read, ...reading }: Reading): Promise<Shown> {
   const isLong = line.length > recordCharsMax;
   const about = { original: line.slice(0, recordCharsMax), events: [], leftOut: [] };
   let record: unknown;
@@ -170,24 +180,28 @@ async function previewRecord(line: string, { read, convert, run }: Reading): Pro
   if (result.kind === 'unreadable') return { ...shown, outcome: 'rejected', reason: result.reason };
   const leftOut = result.chosen?.leftOut ?? [];
   if (result.kind === 'skipped') return { ...shown, leftOut, outcome: 'skipped', reason: result.reason };
-  const events = await transformed(result.events, { convert, run });
+  const events = await transformed(result.events, reading);
   return { ...shown, leftOut, events, outcome: 'events', reason: null };
 }
 
 async function transformed(
   events: readonly WireEvent[],
-  { convert, run }: Pick<Reading, 'convert' | 'run'>,
+  { convert, run, plan }: Omit<Reading, 'read'>,
 ): Promise<PreviewEvent[]> {
   const convertOne = (event: WireEvent): PreviewEvent => {
+    const { violations, isDropped, refused } = planOutcome(plan, event);
+    if (isDropped || refused !== null) return { event: isDropped ? null : event, violations, refused };
     const verdict = convert(event);
-    return { event, refused: verdict.kind === 'refused' ? { code: verdict.code, reason: verdict.reason } : null };
+    const refusal = verdict.kind === 'refused' ? { code: verdict.code, reason: verdict.reason } : null;
+    return { event, violations, refused: refusal };
   };
   if (run === undefined || events.length === 0) return events.map(convertOne);
   const outcomes = await run(events);
   return outcomes.map((outcome, index): PreviewEvent => {
     if (outcome.kind === 'kept') return convertOne(outcome.event);
-    if (outcome.kind === 'dropped') return { event: null, refused: null };
-    return { event: events[index] ?? null, refused: { code: outcome.code, reason: outcome.reason } };
+    if (outcome.kind === 'dropped') return { event: null, violations: [], refused: null };
+    const refused = { code: outcome.code, reason: outcome.reason };
+    return { event: events[index] ?? null, violations: [], refused };
   });
 }
 

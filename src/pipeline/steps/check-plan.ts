@@ -2,7 +2,12 @@ import { mayHoldExact, parseExact } from '../../base/exact-json.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { fieldFrom, fieldTo, plainText, stringAt } from '../../wire/batch/spans.ts';
 import type { WarningOccurrence } from '../../wire/contract/warnings.ts';
-import { strictest, type CompiledPlan, type Violation } from '../../wire/tracking-plan/compile-plan.ts';
+import {
+  strictest,
+  violationSentence,
+  type CompiledPlan,
+  type Violation,
+} from '../../wire/tracking-plan/compile-plan.ts';
 import type { EventDraft } from '../event-draft.ts';
 import { state, type OpenRecord } from '../open-record.ts';
 import { deadLetter, drop, type Outcome } from '../outcome.ts';
@@ -70,7 +75,7 @@ function outcomeOf(found: readonly Violation[]): Outcome {
   const policy = strictest(found);
   const first = found.find((violation) => violation.policy === policy);
   if (first === undefined || policy === 'warn') return undefined;
-  const detail = sentence(first, found.length - 1);
+  const detail = violationSentence(found);
   const attr = first.property === '' ? 'event' : first.property;
   return policy === 'drop'
     ? drop('event_dropped_by_tracking_plan', detail, { event: first.event, rule: first.rule, property: first.property })
@@ -81,11 +86,6 @@ function warningOf(found: readonly Violation[], ids: WarningOccurrence['details'
   const [first] = found;
   if (first === undefined) throw new Error('expected a violation, got none');
   const { event, rule, property } = first;
-  const details = { ...ids, event, rule, property, detail: sentence(first, found.length - 1) };
+  const details = { ...ids, event, rule, property, detail: violationSentence(found) };
   return { type: 'tracking_plan_violated', details };
-}
-
-function sentence({ property, detail }: Violation, others: number): string {
-  const more = others === 0 ? '' : `; ${others} more`;
-  return `${property === '' ? '' : `${property}: `}${detail}${more}`;
 }

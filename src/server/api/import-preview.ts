@@ -6,6 +6,7 @@ import {
 } from '../../wire/contract/import-preview.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { planRun, sourceOf } from '../../imports/run/steering.ts';
+import { trackingPlanOf } from '../../imports/run/tracking-plan-of.ts';
 import { actorOf } from '../http/actor.ts';
 import { choosePlugin } from '../../plugins/configs/choose-plugin.ts';
 import { noteUse } from '../../plugins/configs/note-use.ts';
@@ -51,8 +52,11 @@ async function preview(deps: ImportRouteDeps, request: ApiRequest<unknown, unkno
   const config = await draftOf(deps, request);
   const source = sourceOf(deps.registry, config);
   if (source === undefined) throw new ApiError('conflict', `"${config.plugin.name}" is not an import source.`);
-  const { options } = await planRun(source, { tx: deps.db, config, payload: payloadOf(body), now: deps.clock.now() });
-  const order = { projectId: config.projectId, source, settings: config.settings, options };
+  const { projectId, settings } = config;
+  const now = deps.clock.now();
+  const { options } = await planRun(source, { tx: deps.db, config, payload: payloadOf(body), now });
+  const plan = await trackingPlanOf(deps.db, projectId, options.target, now);
+  const order = { projectId, source, settings, options, plan };
   return previewReply(await run({ ...order, records: body.records ?? recordsDefault }, previewSignal(request)), config);
 }
 

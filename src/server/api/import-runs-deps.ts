@@ -8,6 +8,7 @@ import { getRun } from '../../imports/run/run-store.ts';
 import type { Run } from '../../imports/run/run.ts';
 import type { Staging } from '../../imports/staging.ts';
 import { runOverrides } from '../../imports/run/run-settings.ts';
+import type { PlanText } from '../../imports/run/tracking-plan-of.ts';
 import { sourceOf, type RunPlan } from '../../imports/run/steering.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { findRemovedRun } from '../../stores/metadata/import-loads.ts';
@@ -60,6 +61,8 @@ export interface PreviewOrder extends Pick<RunPlan, 'options'> {
   readonly source: ImportSourcePlugin;
   readonly settings: SettingValues;
   readonly records: number;
+  /** The tracking plan that applies to the events; `undefined` if none does. */
+  readonly plan: PlanText | undefined;
 }
 
 export const family = 'import-app';

@@ -90,7 +90,7 @@ function createPreview(
   const { db, settings, clock, staging } = deps;
   const dirs = importDirs(settings);
   const trust = outboundTrust(settings);
-  return async ({ projectId, source: plugin, settings: given, options, records, tempDir }, signal) => {
+  return async ({ projectId, source: plugin, settings: given, options, records, plan, tempDir }, signal) => {
     await using opened = new AsyncDisposableStack();
     const stream = streamLoadedLate({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
     opened.defer(() => stream.close());
@@ -102,6 +102,7 @@ function createPreview(
         source,
         openTable: async (path) => openTableSource(places, projectId, tempDir, path),
         openTransform: openImportTransform(deps, projectId),
+        plan,
         eventBytesMax: settings.captureEventBytesMax,
         now: () => clock.now(),
       },

@@ -20,6 +20,7 @@ import { knownEventNames, type AttachTurns, openProjectTarget } from '../../impo
 import { getRunSecrets } from '../../imports/run/run-store.ts';
 import type { OpenStages } from '../../imports/run/run-worker.ts';
 import type { Run } from '../../imports/run/run.ts';
+import { activeTransformations, trackingPlanOf } from '../../imports/run/tracking-plan-of.ts';
 import type { SourceHost, RecordChunk, Source } from '../../imports/source.ts';
 import type { Staging } from '../../imports/staging.ts';
 import type { Target } from '../../imports/target.ts';
@@ -27,7 +28,6 @@ import { openHttpTarget } from '../../imports/targets/http-target.ts';
 import { outboundRequest } from '../../imports/targets/http-request.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import type { AllowList } from '../../plugins/outbound/allow-list.ts';
-import { listConfigs } from '../../plugins/configs/stored-config.ts';
 import type { OutboundFetch } from '../../plugins/outbound/outbound.ts';
 import type { Log } from '../telemetry/log.ts';
 import { loadTransformConfigs } from '../../pipeline/transform/transform-configs.ts';
@@ -82,6 +82,7 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
     targetMissing: `expected a project key for ${targetName}, got none; set it in the config, start a new run`,
     knownEvents: () => knownNames(deps, run),
     activeTransformations: () => transformationsOf(deps, run),
+    trackingPlan: () => trackingPlanOf(deps.db, run.projectId, target, deps.clock.now()),
     words: fieldWords,
     preflightMs: Math.max(preflightMsLeast, deps.settings.importPreflightMs),
     storeFreeBytes: () => freeStoreBytes(deps.settings),
@@ -129,10 +130,7 @@ async function knownNames({ store, log }: ImportRunDeps, run: Run): Promise<Read
 }
 
 async function transformationsOf({ db, clock }: ImportRunDeps, run: Run): Promise<readonly string[]> {
-  if (run.options.target.kind !== 'project') return [];
-  const of = { projectId: run.projectId, family: 'transformation', now: clock.now() } as const;
-  const configs = await listConfigs(db, of);
-  return configs.filter(({ enabled }) => enabled).map(({ name, plugin }) => name || plugin.name);
+  return run.options.target.kind === 'project' ? activeTransformations(db, run.projectId, clock.now()) : [];
 }
 
 /** Called for each part of a source when it is opened and closed. */

@@ -34,6 +34,7 @@ beforeAll(async () => {
     settings: { urls: address },
     options: { ...runOptions, format: 'amplitude' },
     records: 5,
+    plan: undefined,
   };
 });
 afterAll(async () => {

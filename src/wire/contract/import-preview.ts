@@ -43,7 +43,10 @@ const record = Type.Object({
   reason: orNull(Type.String(), 'Why the record is skipped or rejected.'),
   events: Type.Array(
     Type.Object({
-      event: orNull(event, 'Null if the transform drops it.'),
+      event: orNull(event, 'Null if the transform or the tracking plan drops it.'),
+      violations: Type.Array(Type.String(), {
+        description: 'How the event violates the tracking plan, one sentence per rule.',
+      }),
       refused: orNull(Type.Object({ code: Type.String(), reason: Type.String() }), 'Why the event would be rejected.'),
     }),
   ),

@@ -118,3 +118,13 @@ function checkValues(
 export function strictest(violations: readonly Violation[]): PlanPolicy | undefined {
   return planPolicies.findLast((policy) => violations.some((violation) => violation.policy === policy));
 }
+
+/** Describes the violation that decides, and the number of others. */
+export function violationSentence(violations: readonly Violation[]): string {
+  const policy = strictest(violations);
+  const decisive = violations.find((violation) => violation.policy === policy);
+  if (decisive === undefined) throw new Error('expected a violation, got none');
+  const { property, detail } = decisive;
+  const others = violations.length - 1;
+  return `${property === '' ? '' : `${property}: `}${detail}${others === 0 ? '' : `; ${others} more`}`;
+}

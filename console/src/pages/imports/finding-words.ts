@@ -11,6 +11,7 @@ const labels: Readonly<Record<string, string>> = {
   changed_duplicates: 'Duplicates with other properties or times',
   repeated_on_several_days: 'The same event on several days',
   files_not_imported: 'Files that were not imported',
+  tracking_plan: 'Violations of the tracking plan',
   near_future: 'Times less than a day ahead',
   busiest_id: 'Distinct id with most of the events',
   same_records: 'Records that an earlier run loaded',

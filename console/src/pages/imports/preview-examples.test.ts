@@ -3,9 +3,10 @@ import { examplesOf, firstEventName } from './preview-examples.ts';
 
 const eventOf = (event: string) => ({
   event: { uuid: '', event, distinct_id: 'ada', timestamp: '2026-01-05T10:00:00.000Z', properties: {} },
+  violations: [],
   refused: null,
 });
-const dropped = { event: null, refused: null };
+const dropped = { event: null, violations: [], refused: null };
 const records = [
   { record: 1, events: [] },
   { record: 2, events: [dropped] },

@@ -180,15 +180,23 @@ function RecordList({ rows, showsPart }: RecordListProps) {
           <div className="grid gap-3 lg:grid-cols-2">
             <JsonView label={`Record ${index + 1}`} value={record.record ?? record.original} openDepth={1} />
             <div className="flex min-w-0 flex-col gap-2">
-              {record.events.map(({ event, refused }, at) => (
+              {record.events.map(({ event, violations, refused }, at) => (
                 <div key={at} className="flex flex-col gap-1">
                   {refused !== null && (
                     <p className="text-sm text-danger">
                       <UserText text={refused.reason} />
                     </p>
                   )}
+                  {refused === null &&
+                    violations.map((violation) => (
+                      <p key={violation} className="text-sm text-warn">
+                        Violates the tracking plan: <UserText text={violation} />
+                      </p>
+                    ))}
                   {event === null ? (
-                    <p className="text-sm text-soft">Dropped by the transformation.</p>
+                    <p className="text-sm text-soft">
+                      Dropped by the {violations.length > 0 ? 'tracking plan' : 'transformation'}.
+                    </p>
                   ) : (
                     <JsonView label={`Event ${at + 1} of record ${index + 1}`} value={event} openDepth={1} />
                   )}

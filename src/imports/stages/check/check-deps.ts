@@ -9,6 +9,7 @@ import type { LeasedRun } from '../../run/leased-run.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import type { Staging } from '../../staging.ts';
 import type { TargetReader } from '../../target.ts';
+import type { PlanText } from '../../run/tracking-plan-of.ts';
 import type { OpenRunTransform } from './segment/run-transform.ts';
 
 export interface CheckLimits {
@@ -36,6 +37,8 @@ export interface CheckDeps {
   readonly openTable?: TableDeps['openTable'];
   /** Finds the transform of a run; `undefined` if there are no transforms here. Throws RunFailedError. */
   readonly openTransform?: OpenRunTransform | undefined;
+  /** Reads the tracking plan that applies to the events of the run; without it, or if it returns `undefined`, none does. */
+  readonly trackingPlan?: (() => Promise<PlanText | undefined>) | undefined;
   /** `undefined` if there are no earlier runs to compare with. */
   readonly earlier?: EarlierRuns | undefined;
   /** Resolves when no other run stores links or group events that this one may have. Immediately by default. */
@@ -59,10 +62,11 @@ export interface CheckDeps {
 
 /** CheckDeps with all defaults applied. */
 export type Ready = Required<
-  Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'openTable' | 'openTransform' | 'limits'>
+  Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'openTable' | 'openTransform' | 'trackingPlan' | 'limits'>
 > & {
   readonly openTable: CheckDeps['openTable'];
   readonly openTransform: CheckDeps['openTransform'];
+  readonly trackingPlan: CheckDeps['trackingPlan'];
   readonly earlier: CheckDeps['earlier'];
   readonly project: CheckDeps['project'];
   readonly reader: CheckDeps['reader'];
@@ -77,6 +81,7 @@ export function readyOf(deps: CheckDeps): Ready {
     planReplace: deps.planReplace,
     openTable: deps.openTable,
     openTransform: deps.openTransform,
+    trackingPlan: deps.trackingPlan,
     reader: deps.reader,
     readSegment: deps.readSegment ?? standardReadSegment,
     failpoint: deps.failpoint ?? (() => {}),

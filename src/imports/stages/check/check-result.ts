@@ -13,6 +13,8 @@ import { mostOf, type Sum } from './tally/findings.ts';
 import { counted, integer, plural } from '../../../base/integer-text.ts';
 import { possibleRules, unusualFindings } from './tally/unusual-findings.ts';
 import type { SharedDevices } from './tally/shared-devices.ts';
+import { planFindings } from './plan/plan-findings.ts';
+import type { PlanText } from '../../run/tracking-plan-of.ts';
 import { addNoteCounts, createNoteSum, noteCountsOf, noteFindings } from './tally/note-tally.ts';
 
 export interface Checked {
@@ -37,6 +39,8 @@ export interface Checked {
   /** Runs that this one replaces and that were undone before this check. */
   readonly afterReplacing: readonly string[] | undefined;
   readonly leftOut: readonly LeftOutFile[];
+  /** The tracking plan that events were validated against. */
+  readonly plan?: PlanText | undefined;
   /** `undefined` if the target cannot be queried. */
   readonly knownEvents: ReadonlySet<string> | undefined;
 }
@@ -171,6 +175,9 @@ function warningsOf(checked: Checked, problems: readonly CheckProblem[]): readon
         inFuture,
         `${counted(inFuture, 'event')} ${plural(inFuture, 'is', 'are')} less than a day in the future; check the time zone.`,
       ),
+    ...planFindings(sum.plan.list(), checked.plan?.version).map((each) =>
+      note('tracking_plan', each.count, each.detail, each.samples),
+    ),
     ...unusualWarnings(checked),
     standsOut && note('busiest_id', busiest[1], busySentence(busiest, events), [busiest[0]]),
     devices.shared.length > 0 && sharedWarning(devices, options.choice?.identity),

@@ -27,6 +27,7 @@ import { openCheckWorkers, type CheckWorkers, type WorkersOptions } from './thre
 import { createSharedDevices } from './tally/shared-devices.ts';
 import { runTransform } from './segment/run-transform.ts';
 import { noStoredEvents, readStoredEvents, type StoredEvents } from './links/stored-events.ts';
+import { planOfCheck } from './plan/plan-text.ts';
 import { readyOf, type CheckDeps, type Ready } from './check-deps.ts';
 
 /**
@@ -47,6 +48,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const retry = createTargetRetry({ leased, clock: ready.clock });
     const rows = createRunRows({ projectId: run.projectId, runId: run.id }, { ...ready, retry });
     const parts = await partsOf(ready, leased, rows);
+    const plan = await planOfCheck(ready.staging, run.id, ready.trackingPlan);
     await rows.create();
     const wantsFacts = run.options.target.kind === 'project';
     const progress = createCheckProgress(leased, ready.clock, sizeOf(parts));
@@ -54,7 +56,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const devices = createSharedDevices();
     const links = createRepeatedLinks();
     const checking = { deps: ready, leased, parts, progress, held, devices, links, rows, wantsFacts };
-    await using workers = openWorkers(checking, { tables: texts, transform });
+    await using workers = openWorkers(checking, { tables: texts, transform, plan });
     const memories = await checkSideBySide({ ...checking, tables, workers });
     const sum = createSum();
     const sums = await readAll(ready.staging, run.id, parts, sum);
@@ -85,6 +87,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
       sameRecords: (await ready.earlier?.sameRecords({ run: leased.run, parts, days })) ?? [],
       afterReplacing: leased.run.totals.replaced && Object.keys(leased.run.totals.replaced),
       replaces: replaced.length === 0 ? [] : ((await ready.planReplace?.(replaced)) ?? []),
+      plan,
       leftOut: await readSkippedFiles(ready.staging, leased.run.id),
       knownEvents: await ready.project?.knownEvents(),
     });
@@ -99,7 +102,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
 /** Opens the requested number of threads, limited by the size of the run and the memory for tables. */
 function openWorkers(
   { deps, leased: { run, signal }, parts, wantsFacts }: Checking,
-  { tables, transform }: Pick<WorkersOptions, 'tables' | 'transform'>,
+  { tables, transform, plan }: Pick<WorkersOptions, 'tables' | 'transform' | 'plan'>,
 ): CheckWorkers {
   const { threads, eventBytesMax, limits } = deps;
   const { format, formatOptions, names, choice } = run.options;
@@ -109,7 +112,7 @@ function openWorkers(
   const byMemory = Math.floor(tablesBytesMax / tables.reduce((sum, { text }) => sum + text.length, 1));
   const { id: runId, projectId, createdAt } = run;
   const setup = { runId, projectId, wantsFacts, reader: { options, createdAt }, eventBytesMax, progressMs };
-  return openCheckWorkers({ setup, tables, transform, signal }, Math.max(1, Math.min(threads, bySize, byMemory)));
+  return openCheckWorkers({ setup, tables, transform, plan, signal }, Math.max(1, Math.min(threads, bySize, byMemory)));
 }
 
 async function partsOf({ staging }: Ready, leased: LeasedRun, rows: RunRows): Promise<readonly StoredPart[]> {

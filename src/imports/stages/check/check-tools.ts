@@ -1,6 +1,9 @@
 import type { JoinTable } from '../../choosing/join-table.ts';
 import type { Transform } from '../../transform.ts';
 import { openConvertModule, type ConvertModule } from './fast/convert-module.ts';
+import type { CompiledPlan } from '../../../wire/tracking-plan/compile-plan.ts';
+import type { PlanText } from '../../run/tracking-plan-of.ts';
+import { compilePlanText } from './plan/plan-text.ts';
 import { tableOf, type TableText } from './read-tables.ts';
 
 /** Tools of a thread that checks segments, one at a time. */
@@ -10,8 +13,13 @@ export interface CheckTools {
   /** Tables of the joins, in their order. */
   readonly tables: readonly JoinTable[];
   readonly transform: Transform | undefined;
+  readonly plan: CompiledPlan | undefined;
 }
 
-export function createCheckTools(tables: readonly TableText[], transform: Transform | undefined): CheckTools {
-  return { module: openConvertModule(), tables: tables.map(tableOf), transform };
+export function createCheckTools(
+  tables: readonly TableText[],
+  transform: Transform | undefined,
+  plan?: PlanText,
+): CheckTools {
+  return { module: openConvertModule(), tables: tables.map(tableOf), transform, plan: plan && compilePlanText(plan) };
 }

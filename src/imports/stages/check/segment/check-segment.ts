@@ -27,7 +27,9 @@ import { createSegmentLinks, packedLinkName, type SegmentLinks } from '../rows/s
 import type { SegmentMemory } from '../threads/segment-memory.ts';
 import type { SegmentRows } from '../rows/segment-rows.ts';
 import { addedOnce } from '../links/stored-events.ts';
-import { transformRecords, type ReadRecord } from './transform-records.ts';
+import { transformRecords, type ReadRecord, type TransformedRecord } from './transform-records.ts';
+import { applyPlan } from '../plan/apply-plan.ts';
+import type { CompiledPlan, Violation } from '../../../../wire/tracking-plan/compile-plan.ts';
 
 /** Dependencies of checking one segment. */
 export interface SegmentCheckDeps {
@@ -53,6 +55,8 @@ export interface SegmentCheckDeps {
   readonly signal: AbortSignal;
   readonly held: HeldLines;
   readonly transform: Transform | undefined;
+  /** Tracking plan of the project; `undefined` if none applies here. */
+  readonly plan: CompiledPlan | undefined;
   /** Called now and then with the number of lines read. */
   readonly onLines?: OnLines | undefined;
 }
@@ -86,8 +90,9 @@ export async function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace, 
   const counter = createCounter(deps, place, { tally, ledger, rejected, deferred });
   const { transform } = deps;
   const links = createSegmentLinks(deps.runId);
-  if (transform === undefined) await checkDirectly(deps, place, { tally, ledger, counter, links, lines });
-  else await checkTransformed(deps, transform, { counter, records: readRecords(deps, place, counter, lines) });
+  const storeEach = createStoreRecord(deps, place, tally, counter);
+  if (transform === undefined) await checkDirectly(deps, place, { tally, ledger, counter, storeEach, links, lines });
+  else await checkTransformed(deps, transform, { storeEach, records: readRecords(deps, place, counter, lines) });
   const written = deps.rows.count + deferred.length + links.added;
   const differences = disagreements({ lines, tally, ledger, written });
   if (differences.length > 0)
@@ -109,10 +114,12 @@ async function checkDirectly(
     tally,
     ledger,
     counter,
+    storeEach,
     links,
     lines,
   }: Counts & {
     readonly counter: Counter;
+    readonly storeEach: StoreRecord;
     readonly links: SegmentLinks;
     readonly lines: Buffer;
   },
@@ -161,21 +168,37 @@ async function checkDirectly(
     const each = readLine(lines, at, end, isText);
     if (each.kind !== 'record') return counter.skipLine(each, line);
     counter.record();
-    const events = counter.countResult(readSafely(deps.read, each.record), line, each.text);
-    for (const event of events) counter.store(event, line, () => each.text);
+    storeEach({ line, text: each.text, result: readSafely(deps.read, each.record), failures: [] });
   }
 }
 
 async function checkTransformed(
   deps: SegmentCheckDeps,
   transform: Transform,
-  { counter, records }: { readonly counter: Counter; readonly records: Iterable<ReadRecord> },
+  { storeEach, records }: { readonly storeEach: StoreRecord; readonly records: Iterable<ReadRecord> },
 ): Promise<void> {
-  for await (const { line, text, result, failures } of transformRecords(transform, records, deps)) {
-    for (const failure of failures) counter.refuse(failure, line, text);
-    for (const event of counter.countResult(result, line, text, failures.length))
-      counter.store(event, line, () => text);
-  }
+  for await (const record of transformRecords(transform, records, deps)) storeEach(record);
+}
+
+type StoreRecord = (record: TransformedRecord) => void;
+
+/** Returns a function that counts a record that was read, and stores its events as the tracking plan permits. */
+function createStoreRecord(
+  deps: SegmentCheckDeps,
+  { part }: SegmentPlace,
+  tally: SegmentTally,
+  counter: Counter,
+): StoreRecord {
+  const isLink = (event: WireEvent): boolean => isLinkOf(deps.links, event);
+  return ({ line, text, result: read, failures: failed }) => {
+    const onViolations = (found: readonly Violation[]): void => tally.violate(found, `${part}, line ${line}`);
+    const { plan } = deps;
+    const planned = plan && applyPlan({ plan, isLink, onViolations }, read);
+    const { result, failures } = planned ?? { result: read, failures: [] };
+    const all = failures.length === 0 ? failed : [...failed, ...failures];
+    for (const failure of all) counter.refuse(failure, line, text);
+    for (const event of counter.countResult(result, line, text, all.length)) counter.store(event, line, () => text);
+  };
 }
 
 /** Events of a record that get separate places; further ones share the last place. */

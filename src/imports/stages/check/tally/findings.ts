@@ -1,5 +1,6 @@
 import type { ErrorGroup } from '../../../../wire/contract/import-results.ts';
 import type { SamplePair } from '../../../run/results.ts';
+import { createPlanTally, type PlanCount, type PlanTally } from '../plan/plan-tally.ts';
 import { createErrorGroups, type ErrorGroups } from './error-groups.ts';
 import { createIdSample, type IdSample, type SavedIds } from './id-sample.ts';
 import { addNoteCounts, createNoteSum, type NoteSum } from './note-tally.ts';
@@ -35,6 +36,8 @@ export interface Findings {
   readonly unusual?: UnusualCounts;
   /** Notes of readers, if any. */
   readonly notes?: NoteCounts;
+  /** Violations of the tracking plan, if any. */
+  readonly plan?: readonly PlanCount[];
 }
 
 /** µs since the epoch. */
@@ -69,6 +72,7 @@ export interface Sum {
   busiest: Map<string, number>;
   readonly unusual: UnusualSum;
   readonly notes: NoteSum;
+  readonly plan: PlanTally;
 }
 
 const countKeys = [
@@ -107,6 +111,7 @@ export function createSum(): Sum {
     busiest: new Map(),
     unusual: createUnusualSum(),
     notes: createNoteSum(),
+    plan: createPlanTally(),
   };
 }
 
@@ -126,6 +131,7 @@ export function addFindings(sum: Sum, findings: Findings): void {
   sum.ids.merge(findings.ids);
   if (findings.unusual !== undefined) addUnusual(sum.unusual, findings.unusual);
   if (findings.notes !== undefined) addNoteCounts(sum.notes, findings.notes);
+  if (findings.plan !== undefined) sum.plan.addCounts(findings.plan);
   for (const [id, events] of findings.busiest) sum.busiest.set(id, (sum.busiest.get(id) ?? 0) + events);
   if (sum.busiest.size > busiestMax * 2) sum.busiest = new Map(mostOf(sum.busiest, busiestMax));
 }

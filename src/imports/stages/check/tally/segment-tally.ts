@@ -10,6 +10,8 @@ import { createEventTally, type EventTally, type NameEntry } from './event-tally
 import { countName, countReason, sampleKey, samplesMax, type Findings } from './findings.ts';
 import type { FoundNote } from '../../../formats/record-notes.ts';
 import { addNotes, createNoteSum, noteCountsOf } from './note-tally.ts';
+import { createPlanTally } from '../plan/plan-tally.ts';
+import type { Violation } from '../../../../wire/tracking-plan/compile-plan.ts';
 import type { UnmappedNames } from '../segment/find-unmapped.ts';
 import type { Chosen } from '../../../formats/format.ts';
 
@@ -22,6 +24,8 @@ export interface SegmentTally {
   readonly forget: ChoiceTally['forget'];
   readonly unusual: UnusualTally;
   note(notes: readonly FoundNote[]): void;
+  /** Counts violations of the tracking plan by an event. `place` is where its record is. */
+  violate(violations: readonly Violation[], place: string): void;
   /** Counts a record that became events, or would have: `events` is empty if all of them are rejected. `text` is its JSON. */
   convert(part: string, line: number, text: string, events: readonly WireEvent[]): void;
   property(name: string): void;
@@ -48,6 +52,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
   const counts = { records: 0, converted: 0, unreadable: 0, refused: 0 };
   const unusual = createUnusualTally();
   const notes = createNoteSum();
+  const plan = createPlanTally();
   const events = createEventTally(unusual, now);
   const skipped = new Map<string, number>();
   const { found: foundChoice, ...choice } = createChoiceTally();
@@ -58,9 +63,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
   let links = 0;
   const isFull = (): boolean => samples.length >= samplesMax || sampled.size >= samplesMax;
   return {
-    record: () => {
-      counts.records += 1;
-    },
+    record: () => void (counts.records += 1),
     skip: (reason) => {
       skips += 1;
       countReason(skipped, reason, 1);
@@ -68,6 +71,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
     ...choice,
     unusual,
     note: (found) => addNotes(notes, found),
+    violate: plan.add,
     reject: ({ code, reason, part, line, original }, kind) => {
       counts[kind] += 1;
       errors.add(code, reason, { part, line, original });
@@ -95,9 +99,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       return events.link(event, id);
     },
     events,
-    convertPlain: () => {
-      counts.converted += 1;
-    },
+    convertPlain: () => void (counts.converted += 1),
     wantsSample: (of) => !isFull() && !sampled.has(sampleKey(of.map((event) => ({ event })))),
     names: events.names,
     counts: () => ({ ...counts, skipped: skips, events: events.total() + links }),
@@ -111,6 +113,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       unmappedProperties: Object.fromEntries(unmappedProperties),
       ...unusual.found(),
       ...noteCountsOf(notes),
+      ...(plan.list().length > 0 && { plan: plan.list() }),
     }),
   };
 }

@@ -92,7 +92,8 @@ export async function checkAlone(
   };
   const deps = {
     ...own,
-    fast: createFastConverter({ ...own, module: tools.module }),
+    // It creates no objects that a plan could validate.
+    fast: tools.plan === undefined ? createFastConverter({ ...own, module: tools.module }) : undefined,
     links: memory.links,
     memory,
     rows: createSegmentRows({ runId, projectId, wantsFacts, sourceBytes: task.lines.length }),
@@ -102,6 +103,7 @@ export async function checkAlone(
     signal,
     held: new Map(task.held === undefined ? [] : [[task.part, task.held]]),
     transform: tools.transform,
+    plan: tools.plan,
     onLines: paced(progressMs, onLines),
   };
   const { part, linesBefore, firstPlace } = task;
