@@ -40,7 +40,14 @@ const sections: readonly Section[] = [
   },
   {
     text: 'Run it',
-    pages: ['guides/operations', 'guides/sign-in', 'guides/notices', 'guides/scale-out', 'guides/clickhouse-cluster'],
+    pages: [
+      'guides/operations',
+      'guides/retention',
+      'guides/sign-in',
+      'guides/notices',
+      'guides/scale-out',
+      'guides/clickhouse-cluster',
+    ],
   },
   {
     text: 'What to expect',

@@ -101,6 +101,10 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       },
     ],
     [
+      async () => (await import('./commands/retention.ts')).retentionCommand,
+      { retention: 'show and change how long the events of a project are kept, with a preview of what goes' },
+    ],
+    [
       async () => (await import('./commands/notices.ts')).noticesCommand,
       { 'notifications|notices': 'manage notifications of a running service by webhook, Slack or e-mail' },
     ],

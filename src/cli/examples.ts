@@ -71,6 +71,12 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'dead-letters discard': ['dead-letters discard 12 --yes', 'dead-letters discard --before 2024-01-01 --dry-run'],
   'warnings list': ['warnings list'],
   'warnings show': ['warnings show message_too_large'],
+  'retention show': ['retention show'],
+  'retention preview': ['retention preview --live-days 365', 'retention preview --event "$pageview=30/365" --json'],
+  'retention set': [
+    'retention set --live-days 365 --historical-days forever',
+    'retention set --event "heartbeat=7" --event "purchase=forever" --yes',
+  ],
   usage: ['usage', 'usage --after 2024-01-01 --json'],
   status: ['status', 'status --json'],
   top: ['top', 'top --every 5'],

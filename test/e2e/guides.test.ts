@@ -141,6 +141,17 @@ it('a message of the Segment protocol is sent with curl', async () => {
   await poll(() => storedNames('event=Order Completed')).toEqual(['Order Completed']);
 });
 
+it('retention: previewed, set and shown by command and API', async () => {
+  await using seat = await service.open();
+  await capture({ event: 'heartbeat', distinct_id: 'ada', timestamp: '2024-03-01T00:00:00Z' });
+  await poll(() => storedNames('event=heartbeat')).toEqual(['heartbeat']);
+  const [command = '', api = ''] = share.take({ page: guide('retention'), heading: 'Set a policy' });
+  expect(await seat.type(command)).toMatch(/heartbeat +30 days +30 days/);
+  const [preview = '', set = ''] = (await seat.type(api)).replace('}{', '}\n{').split('\n');
+  expect(JSON.parse(preview)).toMatchObject({ newly_expired: 0, events: expect.any(Number) as number });
+  expect(JSON.parse(set)).toMatchObject({ live_days: 365, events: [] });
+});
+
 it('your first history: tested, sent both ways, checked, corrected', async () => {
   const name = 'first-history';
   await using seat = await service.open();

@@ -42,6 +42,7 @@ export const runBy: Readonly<Record<string, readonly Blocks[]>> = {
     { page: guide('first-history') },
     { page: guide('notices') },
     { page: guide('plugin-configs') },
+    { page: guide('retention') },
     { page: guide('schedules') },
     { page: guide('segment-libraries') },
     { page: guide('transformations') },

@@ -13,12 +13,7 @@ import {
 } from '../../wire/contract/retention.ts';
 import { nextPassAt } from '../../pipeline/remove-expired.ts';
 import type { EventStore } from '../../stores/events/eventstore.ts';
-import {
-  countExpired,
-  countNewlyExpired,
-  TooManyNamesError,
-  type ExpiredCell,
-} from '../../stores/events/expired-counts.ts';
+import { countExpired, TooManyNamesError, type ExpiredCell } from '../../stores/events/expired-counts.ts';
 import { expiryOf, keepAll, keepsAll } from '../../stores/events/retention-policy.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { recordChange } from '../../stores/metadata/record-change.ts';
@@ -132,13 +127,9 @@ interface Change {
 /** @throws ApiError unless a policy that removes more than the current one was previewed */
 async function checkExpected(deps: RetentionRouteDeps, projectId: number, change: Change): Promise<void> {
   const { policy, current, expected } = change;
-  if (keepsAll(policy)) return;
-  const now = deps.clock.now();
-  const expiry = expiryOf(projectId, policy, now);
-  const before = expiryOf(projectId, current?.policy ?? keepAll, now);
-  const newly = await fromStore(() => countNewlyExpired(deps.store, expiry, before));
+  const cells = await expiredCells(deps, projectId, policy, current);
+  const [events, newly] = [sum(cells, 'events'), sum(cells, 'newly')];
   if (newly === 0) return;
-  const { events } = await preview(deps, projectId, policy);
   if (expected === undefined) {
     const detail =
       `This policy removes ${events} events, ${newly} of which the current policy keeps. Check the preview, and send its number ` +
@@ -155,36 +146,40 @@ function changedMeanwhile(): ApiError {
 }
 
 async function preview(
-  { db, store, clock }: RetentionRouteDeps,
+  deps: RetentionRouteDeps,
   projectId: number,
   policy: RetentionPolicy,
 ): Promise<RetentionPreview> {
-  const now = clock.now();
-  const current = (await findPolicy(db, projectId))?.policy ?? keepAll;
-  const expiry = expiryOf(projectId, policy, now);
-  const cells = await expiredCells(() => countExpired(store, expiry));
-  const newly =
-    cells.length === 0 ? 0 : await fromStore(() => countNewlyExpired(store, expiry, expiryOf(projectId, current, now)));
+  const now = deps.clock.now();
+  const cells = await expiredCells(deps, projectId, policy, await findPolicy(deps.db, projectId));
   const shown = cells.slice(0, cellsMax).map(({ month, event, historical, events, bytes }) => {
     return { month: monthText(month), event, historical_migration: historical, events, bytes };
   });
   const months = [...Map.groupBy(cells, ({ month }) => month)].map(([month, of]) => {
     return { month: monthText(month), events: sum(of, 'events'), bytes: sum(of, 'bytes') };
   });
-  const totals = { events: sum(cells, 'events'), newly_expired: newly, bytes: sum(cells, 'bytes') };
+  const totals = { events: sum(cells, 'events'), newly_expired: sum(cells, 'newly'), bytes: sum(cells, 'bytes') };
   return { as_of: isoMicros(now), ...totals, months, cells: shown, is_truncated: cells.length > shown.length };
 }
 
-async function expiredCells(count: () => Promise<ExpiredCell[]>): Promise<ExpiredCell[]> {
+async function expiredCells(
+  { store, clock }: RetentionRouteDeps,
+  projectId: number,
+  policy: RetentionPolicy,
+  current: StoredPolicy | undefined,
+): Promise<ExpiredCell[]> {
+  const now = clock.now();
+  const expiry = expiryOf(projectId, policy, now);
+  const before = expiryOf(projectId, current?.policy ?? keepAll, now);
   try {
-    return await fromStore(count);
+    return await fromStore(() => countExpired(store, expiry, before));
   } catch (cause) {
     if (!(cause instanceof TooManyNamesError)) throw cause;
     throw new ApiError('invalid_input', cause.message, { attr: 'live_days', cause });
   }
 }
 
-function sum(cells: readonly ExpiredCell[], of: 'events' | 'bytes'): number {
+function sum(cells: readonly ExpiredCell[], of: 'events' | 'newly' | 'bytes'): number {
   return cells.reduce((total, cell) => total + cell[of], 0);
 }
 

@@ -9,6 +9,8 @@ export interface ExpiredCell {
   readonly historical: boolean;
   /** Each counted once. */
   readonly events: number;
+  /** Of these, events that the current policy keeps. */
+  readonly newly: number;
   /** Approximate, on the disk of one replica. */
   readonly bytes: number;
 }
@@ -22,40 +24,43 @@ export class TooManyNamesError extends Error {
   override name = 'TooManyNamesError';
 }
 
-/** Counts what has expired, by the events' day. @throws TooManyNamesError beyond 50,000 months and names */
-export async function countExpired(store: StoreReader, expiry: ProjectExpiry): Promise<ExpiredCell[]> {
-  const rows = await store.query<{ month: number; event: string; historical: boolean; events: string }>(
-    `SELECT toYYYYMM(day) AS month, toString(event) AS event, historical_migration AS historical, count() AS events
-FROM events FINAL
-WHERE ${expiredSql(expiry)}
-GROUP BY month, event, historical
-ORDER BY month, event, historical
-LIMIT ${cellsMax + 1}`,
-  );
-  if (rows.length > cellsMax) {
-    throw new TooManyNamesError(
-      `More than ${cellsMax} combinations of month and name have expired, too many for one preview; ` +
-        'set more days first, and fewer once those events are removed.',
-    );
-  }
-  const bytesPerRow = await readBytesPerRow(store);
-  return rows.map(({ month, event, historical, events }) => {
-    const count = Number(events);
-    const size = bytesPerRow.get(Number(month)) ?? bytesPerRowDefault;
-    return { month: Number(month), event, historical, events: count, bytes: Math.round(count * size) };
-  });
-}
-
-/** Counts events that have expired by one policy and not by another. */
-export async function countNewlyExpired(
+/**
+ * Counts what has expired, by the events' month; one month after another, because duplicates are merged in memory.
+ * @param current what has expired by the current policy
+ * @throws TooManyNamesError beyond 50,000 months and names
+ */
+export async function countExpired(
   store: StoreReader,
   expiry: ProjectExpiry,
   current: ProjectExpiry,
-): Promise<number> {
-  const [row] = await store.query<{ events: string }>(
-    `SELECT count() AS events FROM events FINAL WHERE ${expiredSql(expiry)} AND NOT ${expiredSql(current)}`,
+): Promise<ExpiredCell[]> {
+  const cells: ExpiredCell[] = [];
+  const months = await monthsWithExpired(store, [expiry]);
+  const bytesPerRow = months.length === 0 ? undefined : await readBytesPerRow(store);
+  for (const month of months) {
+    const rows = await store.query<{ name: string; historical: boolean; events: string; newly: string }>(
+      `SELECT toString(event) AS name, historical_migration AS historical, count() AS events,
+  countIf(NOT ${expiredSql(current)}) AS newly
+FROM events FINAL
+WHERE toYYYYMM(day) = ${month} AND ${expiredSql(expiry)}
+GROUP BY name, historical ORDER BY name, historical LIMIT ${cellsMax + 1}`,
+    );
+    if (cells.length + rows.length > cellsMax) throw tooManyNames();
+    const size = bytesPerRow?.get(month) ?? bytesPerRowDefault;
+    for (const { name: event, historical, events, newly } of rows) {
+      const count = Number(events);
+      const bytes = Math.round(count * size);
+      cells.push({ month, event, historical, events: count, newly: Number(newly), bytes });
+    }
+  }
+  return cells;
+}
+
+function tooManyNames(): TooManyNamesError {
+  return new TooManyNamesError(
+    `More than ${cellsMax} combinations of month and name have expired, too many for one preview; ` +
+      'set more days first, and fewer once those events are removed.',
   );
-  return Number(row?.events ?? 0);
 }
 
 /** Returns months with expired rows, ascending. */

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../../base/assert.ts';
 import { StoreUnavailableError } from './eventstore.ts';
 import { engineCode } from './engine-errors.ts';
 import { checkMonth } from './run-table-names.ts';
