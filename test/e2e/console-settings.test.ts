@@ -56,6 +56,35 @@ describe.skipIf(!chromiumPath)('settings and usage', () => {
     expect(await lookFaults(under, 'settings')).toEqual([]);
   });
 
+  it('retention shows what a policy removes, and is saved once the name of the project is typed', async () => {
+    await under.open('settings');
+    const { page } = under;
+    const days = page.getByRole('textbox', { name: 'Days of historical events' });
+    await days.fill('soon');
+    await page.getByText('Expected 1 to 36500 days').waitFor();
+    expect(await page.getByRole('button', { name: 'Preview' }).isDisabled()).toBe(true);
+    await days.fill('30');
+    await page.getByRole('button', { name: 'Add event name' }).click();
+    await page.getByRole('textbox', { name: 'Event name 1' }).fill('<b>kept</b> "name"');
+    expect(await lookFaults(under, 'settings-retention')).toEqual([]);
+    await page.getByRole('button', { name: 'Preview' }).click();
+    const dialog = page.getByRole('dialog');
+    const cells = dialog.getByRole('row').filter({ hasText: 'visit' }).getByRole('cell');
+    await cells.first().waitFor();
+    expect((await cells.allInnerTexts()).slice(0, 4)).toEqual(['2024-03', 'visit', 'historical', '1']);
+    const save = dialog.getByRole('button', { name: 'Save policy' });
+    expect(await save.isDisabled()).toBe(true);
+    expect(await lookFaults(under, 'settings-retention-preview')).toEqual([]);
+    await dialog.getByRole('textbox', { name: 'Project name' }).fill('Shop <b>of</b> Ada');
+    await save.click();
+    await page.getByText('Retention saved.').waitFor();
+    await page.reload();
+    await expect.poll(() => days.inputValue()).toBe('30');
+    expect(await page.getByRole('textbox', { name: 'Event name 1' }).inputValue()).toBe('<b>kept</b> "name"');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).last().click();
+  });
+
   it('a notification destination is created, its key is shown once, and a test reports its outcome', async () => {
     await under.open('settings');
     const { page } = under;
