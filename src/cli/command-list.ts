@@ -60,6 +60,10 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       { 'dead-letters': 'list, correct, replay and discard events that a running service could not store' },
     ],
     [
+      async () => (await import('./commands/replays.ts')).replaysCommand,
+      { replays: 'pass stored events of a running service to a plugin again' },
+    ],
+    [
       async () => (await import('./commands/warnings.ts')).warningsCommand,
       { warnings: 'list ingestion warnings of a running service: events not stored exactly as sent' },
     ],

@@ -47,6 +47,13 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   'events list': ['events list --limit 5', 'events list --distinct-id ada --after 2024-01-01 --output yaml'],
   'events counts': ['events counts --interval month', 'events counts --event "signed up" --json'],
+  'replays start': [
+    'replays start --config 5 --after 2024-01-01',
+    'replays start --config 5 --event "order *" --rate 500 --detach',
+  ],
+  'replays list': ['replays list'],
+  'replays show': ['replays show 0198c0de-0000-7000-8000-000000000000'],
+  'replays cancel': ['replays cancel 0198c0de-0000-7000-8000-000000000000'],
   'persons list': ['persons list', 'persons list --email ada@example.com'],
   'persons show': ['persons show ada'],
   'persons merge-history': ['persons merge-history ada'],
