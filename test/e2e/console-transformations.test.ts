@@ -200,6 +200,43 @@ describe.skipIf(!chromiumPath)('the transformation pages', () => {
     await page.getByText('config.greeting').first().waitFor();
   });
 
+  it('stored events are replayed through a plugin, with progress and the events that it rejected', async () => {
+    const { page } = under;
+    const authorization = `Bearer ${personalKey}`;
+    const post = async (path: string, body: object): Promise<{ readonly id: number }> => {
+      const response = await fetch(`${under.server.url}/api/projects/1/${path}/`, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      expect(response.status).toBe(201);
+      return (await response.json()) as { readonly id: number };
+    };
+    const code = 'export function onEvent(event) { if (event.event === "again_loud") throw new Error("too loud"); }';
+    const files = { 'plugin.json': '{"name":"Exporter"}', 'index.ts': code };
+    const plugin = await post('plugins', { files });
+    const { id } = await post('pipeline_transformation_configs', { plugin: plugin.id, enabled: true });
+    for (const event of ['again', 'again', 'again', 'again_loud']) await send(event);
+    await expect.poll(() => storedNamed('again')).toHaveLength(3);
+    await expect.poll(() => storedNamed('again_loud')).toHaveLength(1);
+    await under.open(`transformations/${id}?tab=replay`);
+    await page.getByRole('textbox', { name: 'Event names' }).fill('again*');
+    await page.getByRole('button', { name: 'Start replay' }).click();
+    const replays = page.getByRole('region', { name: 'Replays', exact: true });
+    await replays.getByText('Done').waitFor({ timeout: 60_000 });
+    await replays.getByText('3 of 4').waitFor();
+    expect(await lookFaults(under, 'transformation-replay')).toEqual([]);
+    const jobs = await apiGet<{ count: number }>(
+      under.server,
+      `/api/projects/1/jobs/?plugin_config=${id}&state=failed`,
+    );
+    expect(jobs.count).toBeGreaterThan(0);
+    await fetch(`${under.server.url}/api/projects/1/pipeline_transformation_configs/${id}/`, {
+      method: 'DELETE',
+      headers: { authorization },
+    });
+  });
+
   it('a transformation is moved to the bin and restored without loss', async () => {
     const { page } = under;
     await under.open('transformations');

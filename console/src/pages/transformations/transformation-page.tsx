@@ -22,6 +22,8 @@ import { CodeTab } from './code-tab.tsx';
 import { HistoryTab } from './history-tab.tsx';
 import { LogsTab } from './logs-tab.tsx';
 import { MetricsTab } from './metrics-tab.tsx';
+import { replayMethodsOf } from './replay-queries.ts';
+import { ReplayTab } from './replay-tab.tsx';
 import { SettingsTab } from './settings-tab.tsx';
 import { exampleEvent } from './test-event.ts';
 import { TestTab } from './test-tab.tsx';
@@ -68,12 +70,14 @@ function TransformationView({ config }: { readonly config: Transformation }) {
   const [eventText, setEventText] = useState(exampleEvent);
   const [files, setFiles] = useState<PluginFiles>();
   const plugin = useQuery(pluginQuery(useProject().id, config.plugin)).data;
+  const replayMethods = replayMethodsOf(plugin);
   const tabs = [
     { value: 'settings', label: draft.dirty ? 'Configuration •' : 'Configuration' },
     ...(plugin?.is_built_in === false
       ? [{ value: 'code', label: files === undefined ? 'Code' : 'Code •' } as const]
       : []),
     ...(canEdit ? [{ value: 'test', label: 'Test' } as const] : []),
+    ...(replayMethods.length > 0 ? [{ value: 'replay', label: 'Replay' } as const] : []),
     { value: 'metrics', label: 'Metrics' },
     { value: 'logs', label: 'Logs' },
     { value: 'errors', label: 'Errors' },
@@ -94,6 +98,9 @@ function TransformationView({ config }: { readonly config: Transformation }) {
         )}
         {tab === 'test' && (
           <TestTab config={config} draft={draft} files={files} eventText={eventText} onEventText={setEventText} />
+        )}
+        {tab === 'replay' && plugin !== undefined && (
+          <ReplayTab configId={config.id} enabled={config.enabled} methods={replayMethods} />
         )}
         {tab === 'metrics' && <MetricsTab id={config.id} />}
         {tab === 'logs' && <LogsTab id={config.id} />}

@@ -13,7 +13,7 @@ export const transformationsSearch = searchOf({
   add: oneOf(...addWays),
 });
 
-const transformationTabs = ['settings', 'code', 'test', 'metrics', 'logs', 'errors', 'history'] as const;
+const transformationTabs = ['settings', 'code', 'test', 'replay', 'metrics', 'logs', 'errors', 'history'] as const;
 export type TransformationTab = (typeof transformationTabs)[number];
 
 /** Search parameters of the transformation page. */
