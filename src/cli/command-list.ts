@@ -45,7 +45,11 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   'Read data:': [
     [
       async () => (await import('./commands/events.ts')).eventsCommand,
-      { events: 'list, count and follow events of a running service' },
+      { events: 'list, count, follow and export events of a running service' },
+    ],
+    [
+      async () => (await import('./commands/exports.ts')).exportsCommand,
+      { exports: 'list, download, cancel and delete exports of a running service' },
     ],
     [
       async () => (await import('./commands/persons.ts')).personsCommand,

@@ -30,6 +30,8 @@ export class StagingMissingError extends Error {
 
 /** Prefix of uploaded files; no run has such an id. */
 export const uploadsPrefix = 'uploads/';
+/** Prefix of exported files in a bucket. */
+export const exportsPrefix = 'exports/';
 
 /** The names of a run's files. */
 export const stagingKeys = {

@@ -18,6 +18,8 @@ import {
   type LiveSkipped,
 } from '../../wire/contract/live-events.ts';
 import { CommandError } from '../exit-codes.ts';
+import { addExportOptions } from '../exports/export-options.ts';
+import type { StartOptions } from '../exports/export-events.ts';
 import { serverSentEvents } from '../server-sent-events.ts';
 import { runUntilStopped } from '../stop-signal.ts';
 import { printable, type Terminal } from '../terminal.ts';
@@ -67,6 +69,23 @@ export function eventsCommand(parent: Command, terminal: Terminal): void {
     )
     .description('count events by time and name, live and historical separately')
     .action((options: EventOptions) => counts(terminal, options));
+
+  exportCommand(events, terminal);
+}
+
+function exportCommand(events: Command, terminal: Terminal): void {
+  addExportOptions(addApiOptions(events.command('export')))
+    .option('--to <dir>', 'directory to download the files to; created if missing')
+    .option('--destination <json|@file>', 'bucket or container that receives the files instead, with its keys')
+    .option('--detach', 'only start the export; "exports download" gets its files')
+    .option('--keep', 'also keep downloaded files in the service')
+    .option('--dry-run', 'only count what would be exported')
+    .description('export events, and persons and groups if wanted, to files with a manifest')
+    .action(async (options: StartOptions) => {
+      // Loaded when it is needed.
+      const { exportEvents } = await import('../exports/export-events.ts');
+      await exportEvents(terminal, options);
+    });
 }
 
 function withFilter(command: Command): Command {

@@ -11,11 +11,11 @@ import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
 import { askAgain, baseUrlOf, createExportApi, readWhole, type ExportApi } from './export-api.ts';
+import { azureAccess, type SignRequest } from './azure-access.ts';
 import { bucketSource, selectionFields, type ListedObject, type ObjectStore } from './bucket-source.ts';
 import { fileKinds } from './files.ts';
 import { shortKey } from './find-files.ts';
 import { resumedBody } from './resumed-body.ts';
-import { createHmac } from 'node:crypto';
 
 const name = 'Azure Blob Storage';
 const pageBytesMax = 32 * 1024 * 1024;
@@ -81,7 +81,12 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
     throw wrongSetting('container', 'expected the name of a container, without a path');
   }
   const endpoint = baseUrlOf(textSetting(settings, 'endpoint'), 'endpoint', `https://${account}.blob.core.windows.net`);
-  const { sign, secrets } = accessOf(settings, { account, host });
+  const { sign, secrets } = azureAccess({
+    account,
+    sas: textSetting(settings, 'sas_token'),
+    key: textSetting(settings, 'account_key'),
+    now: host.now,
+  });
   const api = createExportApi(host, { name, secrets });
   const deps = { api, sign, url: `${endpoint}/${container}`, container };
   const store: ObjectStore = {
@@ -89,24 +94,6 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
     read: (part, context) => readBlob(deps, part, context),
   };
   return bucketSource(store, settings, host);
-}
-
-function accessOf(
-  settings: SettingValues,
-  { account, host }: { readonly account: string; readonly host: SourceHost },
-): { readonly sign: SignRequest; readonly secrets: readonly string[] } {
-  const sas = textSetting(settings, 'sas_token').trim().replace(/^\?/, '');
-  const key = textSetting(settings, 'account_key').trim();
-  if (sas !== '' && key !== '') throw wrongSetting('sas_token', 'expected it or "account_key", not both');
-  if (key === '') {
-    const signature = new URLSearchParams(sas).get('sig');
-    if (sas !== '' && signature === null)
-      throw wrongSetting('sas_token', 'expected a token with sig=…, as Azure gives it');
-    return { sign: signBySas(sas), secrets: signature === null ? [] : [sas, signature] };
-  }
-  if (!/^[A-Za-z0-9+/]{20,}={0,2}$/.test(key))
-    throw wrongSetting('account_key', 'expected the key of the account, in base64');
-  return { sign: signBySharedKey({ account, key, now: host.now }), secrets: [key] };
 }
 
 async function* listPages(
@@ -125,7 +112,7 @@ async function* listPages(
 }
 
 async function requestPage(deps: AzureDeps, url: string, { signal }: SourceContext): Promise<string> {
-  const response = await deps.api.ask({ ...deps.sign(url, {}), accepted: [200, 404] }, signal);
+  const response = await deps.api.ask({ ...deps.sign({ url, headers: {} }), accepted: [200, 404] }, signal);
   const body = await readWhole(response, { name, bytesMax: pageBytesMax, signal });
   if (response.status === 200) return body.toString('utf8');
   throw new SourceError(
@@ -144,7 +131,7 @@ function readBlob(deps: AzureDeps, part: SourcePart, { signal }: SourceContext):
   const url = `${deps.url}/${blob.split('/').map(encodeURIComponent).join('/')}`;
   return resumedBody(async (at) => {
     const headers = { 'if-match': part.identity ?? '', 'accept-encoding': 'identity', range: `bytes=${at}-` };
-    const response = await deps.api.ask({ ...deps.sign(url, headers), accepted: [200, 206, 404, 412] }, signal);
+    const response = await deps.api.ask({ ...deps.sign({ url, headers }), accepted: [200, 206, 404, 412] }, signal);
     if (response.status === 206 || (response.status === 200 && at === 0)) return response.body;
     throw new SourceChangedError(`${blob} has been overwritten or removed since it was listed`);
   });
@@ -192,62 +179,4 @@ function notAPage(): SourceWaitError {
   return new SourceWaitError('Azure Blob Storage: expected a page of a listing, got something else', {
     unlimited: false,
   });
-}
-
-type Headers = Readonly<Record<string, string>>;
-
-/** Adds authorisation to a GET request. */
-type SignRequest = (url: string, headers: Headers) => { readonly url: string; readonly headers: Headers };
-
-const version = { 'x-ms-version': '2021-12-02' };
-
-/** @param sas without its question mark; empty for public containers */
-function signBySas(sas: string): SignRequest {
-  return (url, headers) => ({
-    url: sas === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${sas}`,
-    headers: { ...headers, ...version },
-  });
-}
-
-/** Signed headers that a GET request may have, in the order of the scheme. */
-const signedHeaders = [
-  'content-encoding',
-  'content-language',
-  'content-length',
-  'content-md5',
-  'content-type',
-  'date',
-  'if-modified-since',
-  'if-match',
-  'if-none-match',
-  'if-unmodified-since',
-  'range',
-];
-
-interface SharedKeyDeps {
-  readonly account: string;
-  /** In base64. */
-  readonly key: string;
-  /** ms since the epoch. */
-  readonly now: () => number;
-}
-
-/** Signs requests with the scheme Shared Key, which covers everything that identifies the request. */
-function signBySharedKey({ account, key, now }: SharedKeyDeps): SignRequest {
-  return (address, given) => {
-    const url = new URL(address);
-    const headers: Headers = { ...given, ...version, 'x-ms-date': new Date(now()).toUTCString() };
-    const text = [
-      'GET',
-      ...signedHeaders.map((header) => headers[header] ?? ''),
-      ...Object.keys(headers)
-        .filter((header) => header.startsWith('x-ms-'))
-        .toSorted()
-        .map((header) => `${header}:${headers[header] ?? ''}`),
-      `/${account}${url.pathname}`,
-      ...[...url.searchParams].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([query, value]) => `${query}:${value}`),
-    ].join('\n');
-    const signature = createHmac('sha256', Buffer.from(key, 'base64')).update(text).digest('base64');
-    return { url: url.href, headers: { ...headers, authorization: `SharedKey ${account}:${signature}` } };
-  };
 }

@@ -14,14 +14,19 @@ interface ServiceAccount {
   readonly tokenUrl: string;
 }
 
-const scope = 'https://www.googleapis.com/auth/devstorage.read_only';
+const readScope = 'https://www.googleapis.com/auth/devstorage.read_only';
+export const writeScope = 'https://www.googleapis.com/auth/devstorage.read_write';
 const lifetimeMs = 3_600_000;
 /** A token is renewed this long before it expires. */
 const earlyMs = 300_000;
 const answerBytesMax = 65_536;
 
 /** @throws SettingsError for an invalid key */
-export function tokenOfServiceAccount(host: SourceHost, keyFile: string): GcsToken {
+export function tokenOfServiceAccount(
+  host: Pick<SourceHost, 'stream' | 'now'>,
+  keyFile: string,
+  scope = readScope,
+): GcsToken {
   const account = serviceAccountOf(keyFile);
   const name = 'the tokens of Google Cloud';
   const api = createExportApi(host, { name, secrets: [] });
@@ -33,7 +38,7 @@ export function tokenOfServiceAccount(host: SourceHost, keyFile: string): GcsTok
     const text = await askAgain(context, async () => {
       const body = new URLSearchParams({
         grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
-        assertion: assertionOf(account, issuedAt),
+        assertion: assertionOf(account, scope, issuedAt),
       });
       const headers = { 'content-type': 'application/x-www-form-urlencoded' };
       const request = { url: account.tokenUrl, method: 'POST', headers, body: body.toString() };
@@ -53,7 +58,7 @@ export function tokenOfServiceAccount(host: SourceHost, keyFile: string): GcsTok
 export function tokenOfMachine(): GcsToken {
   let client: Promise<{ getAccessToken(): Promise<string | null | undefined> }> | undefined;
   return async () => {
-    client ??= import('google-auth-library').then(({ GoogleAuth }) => new GoogleAuth({ scopes: scope }));
+    client ??= import('google-auth-library').then(({ GoogleAuth }) => new GoogleAuth({ scopes: readScope }));
     try {
       const token = await (await client).getAccessToken();
       if (typeof token === 'string') return token;
@@ -77,7 +82,7 @@ function serviceAccountOf(keyFile: string): ServiceAccount {
   );
 }
 
-function assertionOf({ email, privateKey, tokenUrl }: ServiceAccount, nowMs: number): string {
+function assertionOf({ email, privateKey, tokenUrl }: ServiceAccount, scope: string, nowMs: number): string {
   const issued = Math.floor(nowMs / 1000);
   const claims = { iss: email, scope, aud: tokenUrl, iat: issued, exp: issued + lifetimeMs / 1000 };
   const text = [{ alg: 'RS256', typ: 'JWT' }, claims].map((part) => base64url(JSON.stringify(part))).join('.');

@@ -103,6 +103,30 @@ export async function cancelTask(db: Queries, { projectId, kind }: TasksOf, id: 
   return numUpdatedRows > 0n;
 }
 
+/** Deletes a task that has ended. */
+export async function deleteTask(
+  db: Queries,
+  { id, projectId, kind }: TasksOf & { readonly id: string },
+): Promise<void> {
+  await db
+    .deleteFrom('tasks')
+    .where('id', '=', id)
+    .where('project_id', '=', projectId)
+    .where('kind', '=', kind)
+    .where('state', 'not in', ['queued', 'running'])
+    .execute();
+}
+
+/** Ends the leases of running tasks of a kind, after a crash of the only process that works on them. */
+export async function expireTasks(db: Queries, kind: string): Promise<void> {
+  await db
+    .updateTable('tasks')
+    .set({ lease_until: isoMicros(0) })
+    .where('kind', '=', kind)
+    .where('state', '=', 'running')
+    .execute();
+}
+
 /** Claims the oldest task of a kind that is queued or whose lease has expired. */
 export async function claimTask(
   db: Queries,

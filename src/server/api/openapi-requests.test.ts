@@ -68,6 +68,9 @@ const askMore = new Set([
   // Each kind of destination has different fields.
   'post /api/projects/{project_id}/notice_destinations',
   'post /api/notice_destinations',
+  // So has each kind of place for an export; conditions on properties have different values.
+  'post /api/projects/{project_id}/exports',
+  'post /api/projects/{project_id}/exports/estimate',
   // A name, or a day with names as JSON.
   'get /api/projects/{project_id}/events/imported_events',
   // A config whose plugin receives events.

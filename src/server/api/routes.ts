@@ -16,6 +16,7 @@ import { deadLetterTrialRoutes } from './dead-letter-trials.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { eventRoutes, fromStore, type EventRouteDeps } from './events.ts';
 import { eventReplayRoutes } from './event-replays.ts';
+import { exportRoutes } from './exports.ts';
 import { historicalMigrationRoutes } from './historical-migrations.ts';
 import { historicalSettingsRoutes } from './historical-settings.ts';
 import { listConfigs } from '../../plugins/configs/stored-config.ts';
@@ -24,6 +25,7 @@ import { importFormatRoutes } from './import-formats.ts';
 import { importPreviewRoutes } from './import-preview.ts';
 import { importRunRoutes } from './import-runs.ts';
 import type { ImportPlaces } from './import-runs-deps.ts';
+import type { Staging } from '../../imports/staging.ts';
 import { ingestionWarningRoutes } from './ingestion-warnings.ts';
 import { definitionRoutes } from './definitions.ts';
 import { nameRoutes, rememberNames } from './names.ts';
@@ -130,6 +132,8 @@ export interface ApiDeps {
   readonly packages: PrepareDeps;
   /** Storage for files of imports. `undefined` if this process has none; requests that need it return 503. */
   readonly imports?: ImportPlaces | undefined;
+  /** Files of exports. `undefined` if this process has none; requests that need them return 503. */
+  readonly exports?: Staging | undefined;
   /** Dependencies of testing transformations. */
   readonly trials: TrialSource;
   /** Maximum size of an event in the pipeline, in bytes of JSON. */
@@ -199,6 +203,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...deadLetterRoutes(deps),
     ...deadLetterReplayRoutes(deps),
     ...deadLetterTrialRoutes({ ...deps, trials }),
+    ...exportRoutes(deps),
     ...historicalMigrationRoutes(deps),
     ...historicalSettingsRoutes(deps),
     ...retentionRoutes(deps),

@@ -1,4 +1,5 @@
 import { clickhouseClusterSettings } from './clickhouse-cluster-settings.ts';
+import { exportSettings } from './export-settings.ts';
 import { importSettings } from './import-settings.ts';
 import { noticeSettings } from './notice-settings.ts';
 import { processingSettings } from './processing-settings.ts';
@@ -386,6 +387,7 @@ export const settingDefinitions = {
     help: 'Hour of the day (UTC) from which events are removed that are older than their project keeps them.',
   },
   ...importSettings,
+  ...exportSettings,
   failAt: {
     env: 'MILLRACE_FAIL_AT',
     type: 'string',

@@ -34,9 +34,14 @@ export function importDirs(settings: Pick<Settings, 'dataDir' | 'importStaging' 
 export async function openImportStaging(settings: Settings): Promise<Staging> {
   const dirs = importDirs(settings);
   if (dirs.uploads !== undefined) await mkdir(dirs.uploads, { recursive: true, mode: 0o700 });
+  return openServiceStaging(dirs.staging, settings);
+}
+
+/** Opens a directory, or a bucket with the keys of MILLRACE_IMPORT_STAGING. */
+export async function openServiceStaging(place: string, settings: Settings): Promise<Staging> {
   const { importStagingEndpoint: endpoint, importStagingRegion: region } = settings;
   const { importStagingAccessKeyId: accessKeyId, importStagingSecretAccessKey: secretAccessKey } = settings;
-  return openStaging(dirs.staging, {
+  return openStaging(place, {
     region,
     ...(endpoint === '' ? {} : { endpoint, forcePathStyle: true }),
     ...(accessKeyId === '' ? {} : { keys: { accessKeyId, secretAccessKey } }),

@@ -1,6 +1,6 @@
 /**
- * The import process. It reads untrusted input, which may occupy a core, all of its memory or end the process, without delaying
- * responses to clients or the pipeline.
+ * The process of imports and exports. It reads untrusted input, which may occupy a core, all of its memory or end the process, without
+ * delaying responses to clients or the pipeline.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../base/clock.ts';
@@ -16,6 +16,7 @@ import { startRunWorker } from '../../imports/run/run-worker.ts';
 import { createDatabaseClock } from '../../stores/metadata/database-clock.ts';
 import { fetchLoadedLate, streamLoadedLate } from '../../plugins/outbound/load-late.ts';
 import { importDirs, freeStagingBytes, openImportStaging } from './import-dirs.ts';
+import { workOnExports } from './export-worker.ts';
 import { createImportConfigWatcher } from './import-config-watcher.ts';
 import { openPluginEnvironmentLate, outboundTrust } from './plugin-environment.ts';
 import { isCluster } from './roles.ts';
@@ -67,13 +68,15 @@ const deps = {
   stream,
   place: environment.open,
   call,
-  waitUntilStored: (projectId: number, signal: AbortSignal) => waitUntilStored({ db, call }, projectId, signal),
+  waitUntilStored: (projectId: number, signal: AbortSignal) =>
+    waitUntilStored({ db, call }, { projectId, lane: 'historical' }, signal),
   turns: createAttachTurns(),
 };
 
 const watcher = createImportConfigWatcher({ db, clock, log, days: settings.pluginLogDays });
 const stopping = new AbortController();
-const working = Promise.all([workOnRuns(), removeStaging()]);
+const exporting = workOnExports({ ...deps, isAlone, signal: stopping.signal });
+const working = Promise.all([workOnRuns(), removeStaging(), exporting]);
 
 /** Failpoints kill the service as well as this process. */
 function killService(): void {

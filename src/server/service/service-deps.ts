@@ -22,6 +22,8 @@ export interface ServiceDeps {
   readonly store: EventStore;
   readonly eventLog: EventLogWriter;
   readonly staging: Staging;
+  /** Files of exports. */
+  readonly exports: Staging;
   /** For threads, which open their own connections. */
   readonly shared: SharedStores;
   readonly ingest: Ingest;

@@ -10,6 +10,7 @@ import { bootstrap, type Bootstrapped } from '../../stores/metadata/bootstrap.ts
 import { withMigrationLock } from '../../stores/metadata/migration-lock.ts';
 import { diskHealth } from './data-dir.ts';
 import { startBacklogAges, type BacklogAges } from './backlog-ages.ts';
+import { openExportStorage } from './export-storage.ts';
 import { openImportStaging } from './import-dirs.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import {
@@ -46,7 +47,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { missingParts, missingText, notedParts, type NotedPart } from '../../stores/events/noted-parts.ts';
 
 export type StoresDeps = Pick<ServiceDeps, 'settings' | 'log' | 'metrics' | 'clock'>;
-export type Stores = Pick<ServiceDeps, 'db' | 'store' | 'eventLog' | 'staging' | 'shared'>;
+export type Stores = Pick<ServiceDeps, 'db' | 'store' | 'eventLog' | 'staging' | 'exports' | 'shared'>;
 
 export interface StartedStores {
   readonly stores: Stores;
@@ -74,10 +75,11 @@ export async function startStores(deps: StoresDeps, parts: AsyncDisposableStack)
   });
   const { eventLog, ages, silentSeconds, shared: sharedLog } = await startEventLog({ ...deps, db }, parts);
   const staging = await openImportStaging(deps.settings);
+  const exports = await openExportStorage(deps.settings);
   const shared = { eventLog: sharedLog, embedded };
   const storedParts = await watchParts({ ...deps, store }, parts);
   const watched = { disk: () => diskHealth(deps.settings.dataDir), storedParts };
-  const stores = { db, store, eventLog, staging, shared };
+  const stores = { db, store, eventLog, staging, exports, shared };
   return { stores, first, health: { ...watched, metadata: health, ages, logSilentSeconds: silentSeconds } };
 }
 

@@ -17,6 +17,7 @@ export const activityScopeMeanings = {
   TrackingPlan: 'Tracking plans',
   EventReplay: 'Replays of stored events through a plugin',
   DeadLetter: 'Dead letters that a user replayed, corrected or discarded',
+  Export: 'Exports of events, persons and groups',
 } as const;
 
 export type ActivityScope = keyof typeof activityScopeMeanings;

@@ -2,6 +2,7 @@
 export const scopeObjects = {
   activity_log: 'Activity log entries',
   erasure: 'Erasing events and persons, and how long events are kept',
+  export: 'Exports: all events, persons and groups of a project',
   group: 'Groups and group types',
   historical_migration: 'Agreements for historical imports',
   import_undo: 'Undoing import runs',

@@ -60,6 +60,7 @@ const nouns: Readonly<Record<ActivityScope, string>> = {
   NoticeDestination: 'notification destination',
   RetentionPolicy: 'retention policy',
   EventReplay: 'event replay',
+  Export: 'export',
   DeadLetter: 'dead letter',
   TrackingPlan: 'tracking plan',
 };

@@ -13,6 +13,7 @@ export const scopeLabels = {
   NoticeDestination: 'Notifications',
   RetentionPolicy: 'Retention',
   EventReplay: 'Event replays',
+  Export: 'Exports',
   DeadLetter: 'Dead letters',
   TrackingPlan: 'Tracking plans',
 } as const satisfies Readonly<Record<ActivityScope, string>>;

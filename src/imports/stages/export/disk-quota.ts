@@ -1,6 +1,6 @@
 import type { LeasedRun } from '../../run/leased-run.ts';
 import { sleep as standardSleep, type Sleep } from '../../../base/retry.ts';
-import { uploadsPrefix, type Staging } from '../../staging.ts';
+import { exportsPrefix, uploadsPrefix, type Staging } from '../../staging.ts';
 
 /** Limits the size of staging; shared by the runs that write there. */
 export interface DiskQuota {
@@ -28,8 +28,11 @@ interface DiskQuotaDeps {
   /** Bytes of the disk that stay free. */
   readonly reserveBytes?: number;
   readonly sleep?: Sleep;
+  /** What to do beyond the budget. */
+  readonly advice?: string;
 }
 
+const adviceDefault = 'finish, cancel or remove other runs, or raise the disk budget';
 const reserveBytesDefault = 1024 ** 3;
 const pollMs = 5000;
 /** Interval of measuring staging; written bytes are added in between. */
@@ -37,6 +40,7 @@ const measureEveryMs = 30_000;
 
 export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
   const { staging, budgetBytes, freeBytes, reserveBytes = reserveBytesDefault, sleep = standardSleep } = deps;
+  const { advice = adviceDefault } = deps;
   let used = 0;
   let measuredAt = -Infinity;
   const shortage = async (force: boolean): Promise<string | undefined> => {
@@ -50,10 +54,7 @@ export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
       measuredAt = performance.now();
     }
     if (used < budgetBytes) return undefined;
-    return (
-      `${staging.description} holds ${megabytes(used)} of the ${megabytes(budgetBytes)} allowed; finish, cancel or remove ` +
-      'other runs, or raise the disk budget'
-    );
+    return `${staging.description} holds ${megabytes(used)} of the ${megabytes(budgetBytes)} allowed; ${advice}`;
   };
   return {
     wrote: (bytes) => void (used += bytes),
@@ -81,10 +82,11 @@ export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
   };
 }
 
-/** Sums the files of runs; uploads have a separate limit. */
+/** Sums the files of runs; uploads and exports have separate limits. */
 async function bytesOfRuns(staging: Staging): Promise<number> {
   const files = await staging.list('');
-  return files.reduce((sum, { key, bytes }) => (key.startsWith(uploadsPrefix) ? sum : sum + bytes), 0);
+  const isOther = (key: string): boolean => key.startsWith(uploadsPrefix) || key.startsWith(exportsPrefix);
+  return files.reduce((sum, { key, bytes }) => (isOther(key) ? sum : sum + bytes), 0);
 }
 
 function megabytes(bytes: number): string {
