@@ -180,6 +180,32 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await report.close();
   });
 
+  it('the wizard imports a table of persons, with the day that it shows for all rows', async () => {
+    const { page } = under;
+    await under.open('imports/new');
+    await button(/^Files/).click();
+    const rows = ['id,email,plan', '"9007199254740993",ann@example.com,pro', 'u2,"""Ben"" <b@example.com>",free'];
+    await page
+      .getByLabel('Files to upload')
+      .setInputFiles({ name: 'customers.csv', mimeType: 'text/csv', buffer: Buffer.from(rows.join('\n')) });
+    await page.getByRole('checkbox', { name: /customers\.csv/ }).waitFor();
+    await button('Continue to mapping').click();
+    await page.getByText('"ann@example.com"').first().waitFor();
+    await page.getByLabel('Each record is').selectOption('persons');
+    await page.getByText(/2 events, 0 skipped, 0 rejected/).waitFor();
+    expect(await page.getByLabel('Valid since: source').inputValue()).toBe('constant');
+    await page.getByLabel('Valid since', { exact: true }).fill('2024-05-01');
+    await page.getByText('2024-05-01T00:00:00').first().waitFor();
+    expect(await lookFaults(under, 'imports-mapping-persons')).toEqual([]);
+    await button('Continue to review').click();
+    await button('Check all records').click();
+    await button('Load 2 events').click();
+    await page.getByText('2 of 2 events').first().waitFor();
+    await page.getByText('Exact', { exact: true }).waitFor();
+    await under.open('persons?distinct_id=9007199254740993');
+    await page.getByText('ann@example.com').first().waitFor();
+  });
+
   it('uploads that finish at the same time are all imported', async () => {
     const { page } = under;
     const files = Array.from({ length: 12 }, (_, index) => ({

@@ -22,6 +22,7 @@ export const runBy: Readonly<Record<string, readonly Blocks[]>> = {
     { page: moving, heading: 'Try it with sample data' },
     { page: moving, heading: /^From a (warehouse|flattened table)$/ },
     { page: moved('adobe-analytics'), heading: 'Get the export' },
+    { page: moved('csv-parquet'), heading: 'Import a table of persons or groups' },
     { page: moved('matomo'), heading: 'Get the export' },
     { page: moved('sqlite'), heading: 'Get the export' },
     { page: moving, heading: 'Run the import', holds: / import [\w-]+ \.\// },

@@ -98,7 +98,8 @@ describe('the migration guides', () => {
     ['amplitude', 'From a warehouse', ['$identify', 'Order Done', 'Signed Up']],
     ['ga4', 'From a flattened table', ['$pageview', 'scroll']],
     ['segment-rudderstack', 'From a warehouse', ['$identify', 'Order Completed', 'Order Completed']],
-  ])('%s: the table of a warehouse is imported as written', async (tool, heading, expected) => {
+    ['csv-parquet', 'Import a table of persons or groups', ['$groupidentify', '$identify', '$set', '$set']],
+  ])('%s: the table is imported as written: %s', async (tool, heading, expected) => {
     await using endpoint = await startEndpoint(() => 'keep');
     await inFolder(async (folder) => {
       await runIn(folder, share.take({ page: `${guides}/migrate-${tool}.md`, heading }).join(''), endpoint.url);

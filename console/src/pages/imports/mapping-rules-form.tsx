@@ -4,7 +4,7 @@ import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/checkbox.tsx';
 import { IconButton } from '../../components/icon-button.tsx';
 import { Input } from '../../components/input.tsx';
-import { BareSelect } from '../../components/select.tsx';
+import { BareSelect, Select } from '../../components/select.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { optionsOf } from './format-options.ts';
 import { JsonText, parsedOrText } from './json-text.tsx';
@@ -16,6 +16,7 @@ import {
   mappingOf,
   type MappingRows,
   openMapping,
+  type RecordKind,
   rowsOfMapping,
   type Rule,
 } from './mapping-rules.ts';
@@ -78,12 +79,40 @@ const kinds = [
   { value: 'constant', label: 'always' },
 ] as const;
 
-const labels = { event: 'Event', distinct_id: 'Person (distinct_id)', timestamp: 'Time' } as const;
+const recordKinds = [
+  { value: 'events', label: 'an event' },
+  { value: 'persons', label: 'a person' },
+  { value: 'groups', label: 'a group' },
+] as const;
+
+type RuleName = 'event' | 'distinct_id' | 'anonymous_id' | 'timestamp';
+
+/** The rules of each kind of record, with their labels. */
+const labels: Readonly<Record<RecordKind, Readonly<Partial<Record<RuleName, string>>>>> = {
+  events: { event: 'Event', distinct_id: 'Person (distinct_id)', timestamp: 'Time' },
+  persons: { distinct_id: 'Person (distinct_id)', anonymous_id: 'Other id (optional)', timestamp: 'Valid since' },
+  groups: { distinct_id: 'Key of the group', timestamp: 'Valid since' },
+};
+
+const others: Readonly<Record<RecordKind, string>> = {
+  events: 'All other columns become properties',
+  persons: 'All other columns become properties of the person',
+  groups: 'All other columns become properties of the group',
+};
+
+const stateHint =
+  'Later values win over earlier ones, also over those of events. A table without a column of times takes the same time for all ' +
+  'records: the day on which it was exported.';
+
+function isRuleName(name: string): name is RuleName {
+  return ['event', 'distinct_id', 'anonymous_id', 'timestamp'].includes(name);
+}
 
 /** Maps columns to event name, person, time and properties. */
 function MappingEditor({ rows, onChange, columns }: MappingEditorProps) {
   const list = useId();
-  const { timestamp, properties } = rows;
+  const { records, timestamp, properties } = rows;
+  const today = new Date().toISOString().slice(0, 10);
   return (
     <div className="flex flex-col gap-3">
       <datalist id={list}>
@@ -91,54 +120,92 @@ function MappingEditor({ rows, onChange, columns }: MappingEditorProps) {
           <option key={column} value={column} />
         ))}
       </datalist>
-      {(['event', 'distinct_id', 'timestamp'] as const).map((name) => (
-        <RuleRow
-          key={name}
-          label={labels[name]}
-          rule={rows[name]}
-          list={list}
-          onChange={(rule) => onChange({ ...rows, [name]: { ...rows[name], ...rule } })}
-        />
-      ))}
-      <div className="grid gap-3 sm:grid-cols-2">
+      <Select
+        label="Each record is"
+        value={records}
+        choices={recordKinds}
+        onChange={(kind) => onChange(guessRows(columns, kind, today))}
+        {...(records !== 'events' && { hint: stateHint })}
+      />
+      {records === 'groups' && (
         <TextInput
-          label="Time format"
-          placeholder="detect automatically"
-          hint="iso, s, ms, us, ns, or a pattern such as dd.MM.yyyy HH:mm:ss"
-          value={timestamp.format}
-          onChange={(format) => onChange({ ...rows, timestamp: { ...timestamp, format } })}
+          label="Type of the group"
+          placeholder="company"
+          value={rows.groupType}
+          onChange={(groupType) => onChange({ ...rows, groupType })}
         />
-        <TextInput
-          label="Time zone of times without one"
-          placeholder="UTC"
-          value={timestamp.zone}
-          onChange={(zone) => onChange({ ...rows, timestamp: { ...timestamp, zone } })}
-        />
-      </div>
+      )}
+      {Object.entries(labels[records]).map(
+        ([name, label]) =>
+          isRuleName(name) && (
+            <RuleRow
+              key={name}
+              label={label}
+              isNeeded={name !== 'anonymous_id'}
+              rule={rows[name]}
+              list={list}
+              onChange={(rule) => onChange({ ...rows, [name]: { ...rows[name], ...rule } })}
+            />
+          ),
+      )}
+      <TimeFields timestamp={timestamp} onChange={(next) => onChange({ ...rows, timestamp: next })} />
       <Checkbox
-        label="All other columns become properties"
+        label={others[records]}
         checked={properties === undefined}
         onChange={(all) => onChange({ ...rows, properties: all ? undefined : [{ name: '', path: '' }] })}
       />
       {properties !== undefined && (
         <PropertyRows rows={properties} list={list} onChange={(next) => onChange({ ...rows, properties: next })} />
       )}
+      {records === 'persons' && (
+        <Checkbox
+          label="Keep values that a person already has ($set_once)"
+          checked={rows.keepsValues}
+          onChange={(keepsValues) => onChange({ ...rows, keepsValues })}
+        />
+      )}
+    </div>
+  );
+}
+
+interface TimeFieldsProps {
+  readonly timestamp: MappingRows['timestamp'];
+  readonly onChange: (timestamp: MappingRows['timestamp']) => void;
+}
+
+function TimeFields({ timestamp, onChange }: TimeFieldsProps) {
+  return (
+    <div className="grid gap-3 sm:grid-cols-2">
+      <TextInput
+        label="Time format"
+        placeholder="detect automatically"
+        hint="iso, s, ms, us, ns, or a pattern such as dd.MM.yyyy HH:mm:ss"
+        value={timestamp.format}
+        onChange={(format) => onChange({ ...timestamp, format })}
+      />
+      <TextInput
+        label="Time zone of times without one"
+        placeholder="UTC"
+        value={timestamp.zone}
+        onChange={(zone) => onChange({ ...timestamp, zone })}
+      />
     </div>
   );
 }
 
 interface RuleRowProps {
   readonly label: string;
+  readonly isNeeded: boolean;
   readonly rule: Rule;
   readonly list: string;
   readonly onChange: (rule: Rule) => void;
 }
 
-function RuleRow({ label, rule, list, onChange }: RuleRowProps) {
+function RuleRow({ label, isNeeded, rule, list, onChange }: RuleRowProps) {
   return (
     <div className="grid items-center gap-2 sm:grid-cols-[11rem_9rem_1fr]">
       <span className="text-sm font-medium">
-        {label} <span className="text-danger">*</span>
+        {label} {isNeeded && <span className="text-danger">*</span>}
       </span>
       <BareSelect
         aria-label={`${label}: source`}

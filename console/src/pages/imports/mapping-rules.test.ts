@@ -10,6 +10,7 @@ import {
 } from './mapping-rules.ts';
 
 const rows: MappingRows = {
+  ...emptyRows,
   event: { kind: 'constant', value: 'Order' },
   distinct_id: { kind: 'path', value: '{shop}-{user.id}' },
   timestamp: { kind: 'path', value: 'at', format: 'ms', zone: 'Europe/Berlin' },
@@ -44,5 +45,57 @@ describe('mapping rows', () => {
       'at',
     ]);
     expect([isComplete(guessed), isComplete(emptyRows)]).toEqual([true, false]);
+  });
+
+  it.each<[Partial<MappingRows>, object]>([
+    [{ records: 'persons' }, {}],
+    [{ records: 'persons', keepsValues: true }, { others: '$set_once' }],
+    [{ records: 'persons', properties: [{ name: 'mail', path: 'email' }] }, { $set: { mail: 'email' } }],
+    [
+      { records: 'persons', keepsValues: true, properties: [{ name: 'mail', path: 'email' }] },
+      { $set_once: { mail: 'email' }, others: false },
+    ],
+  ])('of persons convert to rules and back: %j', (change, more) => {
+    const anonymous_id = { kind: 'path', value: 'device' } as const;
+    const timestamp = { kind: 'constant', value: '2026-11-28', format: '', zone: '' } as const;
+    const given = {
+      ...emptyRows,
+      distinct_id: { kind: 'path', value: 'id' } as const,
+      anonymous_id,
+      timestamp,
+      ...change,
+    };
+    const mapping = mappingOf(given);
+    expect(mapping).toEqual({
+      records: 'persons',
+      distinct_id: { path: 'id' },
+      anonymous_id: { path: 'device' },
+      timestamp: { constant: '2026-11-28' },
+      ...more,
+    });
+    expect(rowsOfMapping(mapping)).toEqual(given);
+    expect(rowsOfMapping({ ...mapping, $set: ['a'], others: true })).toBeUndefined();
+  });
+
+  it('of groups convert to rules and back', () => {
+    const given = { ...guessRows(['id', 'updated_at'], 'groups'), groupType: 'company' };
+    const mapping = mappingOf(given);
+    expect(mapping).toEqual({
+      records: 'groups',
+      groups: { company: { path: 'id' } },
+      timestamp: { path: 'updated_at' },
+    });
+    expect(rowsOfMapping(mapping)).toEqual(given);
+    expect(isComplete(given)).toBe(true);
+    expect(isComplete({ ...given, groupType: ' ' })).toBe(false);
+  });
+
+  it('of persons without a column of times take the day that is shown', () => {
+    const guessed = guessRows(['id', 'email'], 'persons', '2026-11-28');
+    expect([guessed.distinct_id.value, guessed.timestamp]).toEqual([
+      'id',
+      { kind: 'constant', value: '2026-11-28', format: '', zone: '' },
+    ]);
+    expect(isComplete(guessed)).toBe(true);
   });
 });

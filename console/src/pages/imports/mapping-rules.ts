@@ -1,13 +1,25 @@
 import { isJsonObject } from '../../components/json-value.ts';
 import { optionsOf } from './format-options.ts';
 
+/** What a record describes: an event, or the state of a person or a group. */
+export type RecordKind = 'events' | 'persons' | 'groups';
+
 /** Rows of the mapping editor: columns, paths or templates; empty if not set. */
 export interface MappingRows {
+  readonly records: RecordKind;
+  /** Only of events. */
   readonly event: Rule;
+  /** The person, or the key of the group. */
   readonly distinct_id: Rule;
+  /** Only of persons: another id. Optional. */
+  readonly anonymous_id: Rule;
+  /** Only of groups. */
+  readonly groupType: string;
   readonly timestamp: Rule & { readonly format: string; readonly zone: string };
   /** `undefined` means every column not used by another rule. */
   readonly properties: readonly { readonly name: string; readonly path: string }[] | undefined;
+  /** Only of persons: existing values stay (`$set_once`). */
+  readonly keepsValues: boolean;
 }
 
 export interface Rule {
@@ -17,10 +29,14 @@ export interface Rule {
 
 const noRule: Rule = { kind: 'path', value: '' };
 export const emptyRows: MappingRows = {
+  records: 'events',
   event: noRule,
   distinct_id: noRule,
+  anonymous_id: noRule,
+  groupType: '',
   timestamp: { ...noRule, format: '', zone: '' },
   properties: undefined,
+  keepsValues: false,
 };
 
 /** Accepts any record, so that the preview can show the columns before there are rules. */
@@ -37,15 +53,27 @@ export function isUnmapped(options: unknown): boolean {
 }
 
 /** Converts rows to rules of the format "mapping". */
-export function mappingOf({ event, distinct_id, timestamp, properties }: MappingRows): Record<string, unknown> {
+export function mappingOf(rows: MappingRows): Record<string, unknown> {
+  const { records, event, distinct_id, anonymous_id, groupType, timestamp, properties, keepsValues } = rows;
   const { format, zone } = timestamp;
   const time = { ...ruleOf(timestamp), ...(format !== '' && { format }), ...(zone !== '' && { zone }) };
-  const named = properties?.filter(({ name, path }) => name !== '' && path !== '');
+  const filled = properties?.filter(({ name, path }) => name !== '' && path !== '');
+  const named = filled && Object.fromEntries(filled.map(({ name, path }) => [name, path]));
+  if (records === 'groups') {
+    const group = { groups: { [groupType]: ruleOf(distinct_id) }, timestamp: time };
+    return { records, ...group, ...(named !== undefined && { $group_set: named }) };
+  }
+  if (records === 'persons') {
+    const other = anonymous_id.value === '' ? {} : { anonymous_id: ruleOf(anonymous_id) };
+    const person = { records, distinct_id: ruleOf(distinct_id), ...other, timestamp: time };
+    if (keepsValues) return { ...person, ...(named && { $set_once: named }), others: named ? false : '$set_once' };
+    return { ...person, ...(named !== undefined && { $set: named }) };
+  }
   return {
     event: ruleOf(event),
     distinct_id: ruleOf(distinct_id),
     timestamp: time,
-    ...(named !== undefined && { properties: Object.fromEntries(named.map(({ name, path }) => [name, path])) }),
+    ...(named !== undefined && { properties: named }),
   };
 }
 
@@ -54,22 +82,58 @@ function ruleOf({ kind, value }: Rule): Record<string, string> {
   return value.includes('{') ? { template: value } : { path: value };
 }
 
-export function isComplete({ event, distinct_id, timestamp }: MappingRows): boolean {
-  return [event, distinct_id, timestamp].every(({ value }) => value.trim() !== '');
+export function isComplete({ records, event, distinct_id, timestamp, groupType }: MappingRows): boolean {
+  const texts = [
+    distinct_id.value,
+    timestamp.value,
+    ...(records === 'events' ? [event.value] : []),
+    ...(records === 'groups' ? [groupType] : []),
+  ];
+  return texts.every((text) => text.trim() !== '');
 }
 
 /** Converts rules to rows, or returns `undefined` if rows cannot represent them and they must be edited as JSON. */
 export function rowsOfMapping(mapping: unknown): MappingRows | undefined {
   if (!isJsonObject(mapping)) return undefined;
-  const { event, distinct_id, timestamp, properties, ...others } = mapping;
-  if (Object.keys(others).length > 0) return undefined;
+  const { records = 'events', timestamp, ...rest } = mapping;
   const { format = '', zone = '', ...time } = isJsonObject(timestamp) ? timestamp : { path: timestamp };
-  const rules = [event, distinct_id, time].map(readRule);
-  const named = readProperties(properties);
-  const [eventRule, idRule, timeRule] = rules;
-  if (eventRule === undefined || idRule === undefined || timeRule === undefined || named === null) return undefined;
-  if (typeof format !== 'string' || typeof zone !== 'string') return undefined;
-  return { event: eventRule, distinct_id: idRule, timestamp: { ...timeRule, format, zone }, properties: named };
+  const timeRule = readRule(time);
+  if (timeRule === undefined || typeof format !== 'string' || typeof zone !== 'string') return undefined;
+  const base = { ...emptyRows, timestamp: { ...timeRule, format, zone } };
+  if (records === 'events') return rowsOfEvents(base, rest);
+  if (records === 'persons') return rowsOfPersons(base, rest);
+  return records === 'groups' ? rowsOfGroups(base, rest) : undefined;
+}
+
+type Rest = Readonly<Record<string, unknown>>;
+
+function rowsOfEvents(base: MappingRows, { event, distinct_id, properties, ...more }: Rest): MappingRows | undefined {
+  const [eventRule, idRule, named] = [readRule(event), readRule(distinct_id), readProperties(properties)];
+  if (eventRule === undefined || idRule === undefined || named === null || hasMembers(more)) return undefined;
+  return { ...base, event: eventRule, distinct_id: idRule, properties: named };
+}
+
+function rowsOfPersons(base: MappingRows, rest: Rest): MappingRows | undefined {
+  const { distinct_id, anonymous_id = '', $set, $set_once: once, others, ...more } = rest;
+  const keepsValues = others === '$set_once' || once !== undefined;
+  const isUsual = keepsValues ? $set === undefined && others === (once === undefined ? '$set_once' : false) : !others;
+  const [idRule, otherRule] = [readRule(distinct_id), readRule(anonymous_id)];
+  const named = readProperties(keepsValues ? once : $set);
+  if (idRule === undefined || otherRule === undefined || named === null || !isUsual || hasMembers(more))
+    return undefined;
+  return { ...base, records: 'persons', distinct_id: idRule, anonymous_id: otherRule, properties: named, keepsValues };
+}
+
+function rowsOfGroups(base: MappingRows, { groups, $group_set: set, ...more }: Rest): MappingRows | undefined {
+  if (!isJsonObject(groups) || hasMembers(more)) return undefined;
+  const [[groupType, key] = ['', undefined], ...others] = Object.entries(groups);
+  const [keyRule, named] = [readRule(key), readProperties(set)];
+  if (keyRule === undefined || named === null || others.length > 0) return undefined;
+  return { ...base, records: 'groups', groupType, distinct_id: keyRule, properties: named };
+}
+
+function hasMembers(value: object): boolean {
+  return Object.keys(value).length > 0;
 }
 
 function readRule(rule: unknown): Rule | undefined {
@@ -108,32 +172,51 @@ export function columnsOf(records: readonly unknown[]): string[] {
   return [...found];
 }
 
+const ids = [
+  'distinct_id',
+  'user_id',
+  'userId',
+  'uid',
+  'user.id',
+  'customer_id',
+  'anonymous_id',
+  'anonymousId',
+  'email',
+];
 const commonNames = {
   event: ['event', 'event_name', 'event_type', 'action', 'name', 'type', 'kind'],
-  distinct_id: [
-    'distinct_id',
-    'user_id',
-    'userId',
-    'uid',
-    'user.id',
-    'customer_id',
-    'anonymous_id',
-    'anonymousId',
-    'email',
+  events: ids,
+  persons: [...ids.slice(0, -1), 'id', 'email'],
+  groups: ['group_key', 'company_id', 'organization_id', 'account_id', 'id', 'key', 'name'],
+  happened: ['timestamp', 'time', 'event_time', 'ts', 'created_at', 'createdAt', 'at', 'date'],
+  changed: [
+    'updated_at',
+    'updatedAt',
+    'modified_at',
+    'last_modified',
+    'last_seen',
+    'timestamp',
+    'created_at',
+    'createdAt',
   ],
-  timestamp: ['timestamp', 'time', 'event_time', 'ts', 'created_at', 'createdAt', 'at', 'date'],
 } as const;
 
-/** Guesses rows from common column names; a row without a match stays empty. */
-export function guessRows(columns: readonly string[]): MappingRows {
+/**
+ * Guesses rows from common column names; a row without a match stays empty. Persons and groups without a column of times take
+ * `today` (YYYY-MM-DD), which the user sees and can change.
+ */
+export function guessRows(columns: readonly string[], records: RecordKind = 'events', today = ''): MappingRows {
   const pick = (names: readonly string[]): Rule => ({
     kind: 'path',
     value: names.find((name) => columns.includes(name)) ?? '',
   });
+  const time = pick(records === 'events' ? commonNames.happened : commonNames.changed);
+  const isSet = records === 'events' || time.value !== '';
   return {
+    ...emptyRows,
+    records,
     event: pick(commonNames.event),
-    distinct_id: pick(commonNames.distinct_id),
-    timestamp: { ...pick(commonNames.timestamp), format: '', zone: '' },
-    properties: undefined,
+    distinct_id: pick(commonNames[records]),
+    timestamp: { ...(isSet ? time : { kind: 'constant', value: today }), format: '', zone: '' },
   };
 }

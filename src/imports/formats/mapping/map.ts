@@ -5,6 +5,7 @@ import type { NameTable } from '../format.ts';
 import { namesOf } from '../names.ts';
 import { idOf, kindOf, setMember, type Json, type Properties } from '../read-values.ts';
 import type {
+  Bag,
   Derived,
   Draft,
   Hook,
@@ -54,7 +55,7 @@ export function mappingMap(rules: Rules, writer: EventWriter, names: NameTable):
     ],
     properties: [
       ...bagSteps(rules.properties, rules.nothing),
-      ...(rules.others ? [othersOf(rules)] : []),
+      ...(rules.others === 'properties' ? [othersOf(rules)] : []),
       { renames: namesOf(names.properties) },
       '$set',
       {
@@ -65,12 +66,14 @@ export function mappingMap(rules: Rules, writer: EventWriter, names: NameTable):
           if (Object.keys(found).length > 0) properties['$groups'] = found;
         },
       },
-      ...(groupSet === undefined ? [] : [groupProfile(groups, groupSet)]),
+      ...(groupSet === undefined ? [] : [groupProfile(rules, groupSet)]),
     ],
     person: [
       ...bagSteps(set, rules.nothing).map((step) => Object.assign({ into: '$set' as const }, step)),
+      ...(rules.others === '$set' ? [{ into: rules.others, ...othersOf(rules) }] : []),
       { into: '$set', renames: person },
       ...bagSteps(setOnce, rules.nothing).map((step) => Object.assign({ into: '$set_once' as const }, step)),
+      ...(rules.others === '$set_once' ? [{ into: rules.others, ...othersOf(rules) }] : []),
       { into: '$set_once', renames: person },
     ],
     ...(rules.anonymousId && { links: writer.identify }),
@@ -113,14 +116,22 @@ function formOf(path: string, { zone, is }: NonNullable<TimeRule['form']>): { re
   return { form: { path, zone, numbers: zone, unit: is } };
 }
 
-function idsOf({ distinctId, anonymousId }: Rules): IdRule {
+function idsOf({ records, distinctId, anonymousId }: Rules): IdRule {
   return {
     from: [...distinctId.columns, ...(anonymousId?.columns ?? [])],
     read: (record) => {
       const found = distinctId.read(record);
       const id = idOf(found);
-      if (id === undefined) return unreadable(`distinct_id: expected an id, got ${kindOf(found)}`);
-      if (isPlaceholderId(id)) return { distinctId: id, isPlaceholderId: true };
+      if (id === undefined) {
+        return records === 'groups'
+          ? unreadable('groups: expected the key of a group, got nothing')
+          : unreadable(`distinct_id: expected an id, got ${kindOf(found)}`);
+      }
+      if (isPlaceholderId(id)) {
+        return records === 'persons'
+          ? skipped('a person with a placeholder id')
+          : { distinctId: id, isPlaceholderId: true };
+      }
       const device = idOf(anonymousId?.read(record));
       return device === undefined || isPlaceholderId(device)
         ? { distinctId: id }
@@ -152,7 +163,7 @@ function groupFault({ record, event }: Draft, { groups }: Rules): NoEvents | und
   return found === 1 ? undefined : unreadable(`$group_set: expected one group in groups, got ${found}`);
 }
 
-function groupProfile(groups: BagRule, groupSet: BagRule): Hook {
+function groupProfile({ groups, others, taken, nothing }: Rules, groupSet: BagRule): Hook {
   return {
     from: [],
     isIdle: () => false,
@@ -160,6 +171,10 @@ function groupProfile(groups: BagRule, groupSet: BagRule): Hook {
       const [[type, key] = []] = Object.entries(groupsOf(groups, record));
       const set: Properties = {};
       groupSet.addTo(record, set);
+      for (const [column, value] of others === '$group_set' ? Object.entries(record) : []) {
+        const isNothing = value === null || (typeof value === 'string' && nothing.has(value));
+        if (!isNothing && !taken.has(column) && !Object.hasOwn(set, column)) setMember(set, column, value);
+      }
       Object.assign(properties, { $group_type: type, $group_key: key, $group_set: set });
     },
   };
@@ -189,7 +204,7 @@ function bagSteps({ rules }: BagRule, words: Rules['nothing']): readonly (Member
   });
 }
 
-function othersOf({ taken, nothing }: Rules): RecordMap['properties'][number] {
+function othersOf({ taken, nothing }: Rules): Bag {
   const names = new Map([...taken].map((column) => [column, null] as const));
   return { bag: '', names, nothing: [null, ...nothing], taken: 'is-skipped', keepsObjects: true };
 }

@@ -68,13 +68,38 @@ const column: JsonObject = {
 const value: JsonObject = { $ref: '#/$defs/value' };
 const bag: JsonObject = { $ref: '#/$defs/bag' };
 
+/** Forbids rules. */
+function absent(...keys: readonly string[]): JsonObject {
+  return Object.fromEntries(keys.map((key) => [key, false]));
+}
+
 /** JSON Schema of the argument of `parseRules`, for forms and for validation before sending. */
 export const rulesSchema: JsonObject = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',
-  required: ['event', 'distinct_id', 'timestamp'],
+  required: ['timestamp'],
+  oneOf: [
+    { required: ['event', 'distinct_id'], properties: { records: { const: 'events' }, others: { type: 'boolean' } } },
+    {
+      required: ['records', 'distinct_id'],
+      properties: { records: { const: 'persons' }, ...absent('event', 'properties', 'groups', '$group_set') },
+    },
+    {
+      required: ['records', 'groups'],
+      properties: {
+        records: { const: 'groups' },
+        others: { type: 'boolean' },
+        groups: { minProperties: 1, maxProperties: 1, minItems: 1, maxItems: 1 },
+        ...absent('event', 'distinct_id', 'anonymous_id', 'properties', '$set', '$set_once'),
+      },
+    },
+  ],
   additionalProperties: false,
   properties: {
+    records: {
+      enum: ['events', 'persons', 'groups'],
+      description: 'What a record describes; by default an event. Persons and groups have no event name.',
+    },
     event: value,
     distinct_id: value,
     timestamp: { $ref: '#/$defs/time' },
@@ -82,8 +107,9 @@ export const rulesSchema: JsonObject = {
     anonymous_id: value,
     properties: bag,
     others: {
-      type: 'boolean',
-      description: 'Whether columns that no rule uses become properties; true unless `properties` is given.',
+      enum: [true, false, '$set_once'],
+      description:
+        'Whether columns that no rule uses become properties; true unless `properties` is given. Of persons they become `$set`, or `$set_once`.',
     },
     $set: bag,
     $set_once: bag,
@@ -135,13 +161,15 @@ const about = {
   slug: 'mapping',
   name: 'Mapping',
   description:
-    'Records of any shape, by rules. `event`, `distinct_id` and `timestamp` are required; `uuid`, `anonymous_id`, `properties`, ' +
+    'Records of any shape, by rules. `event`, `distinct_id` and `timestamp` are required; `records`, `uuid`, `anonymous_id`, `properties`, ' +
     '`others`, `$set`, `$set_once`, `groups`, `$group_set`, `skip`, `nothing`, `each` and `source` are optional. A rule is a column or path ' +
     '(`"user.id"`, also into JSON text), a template (`"{a}-{b}"`), or an object with one of `path`, `constant`, `template`, `first` (a list of rules) and any of ' +
     '`default`, `table` (value → value), `else`, `type` (text, number, boolean, json). `timestamp` may have `format` (iso, s, ' +
     'ms, us, ns, excel or a pattern such as `dd.MM.yyyy HH:mm:ss`) and `zone`. `properties`, `$set`, `$set_once`, `groups` and `$group_set` are lists ' +
     'of columns or objects of name → rule. `$group_set` sets properties of the one group in `groups`, for the event `$groupidentify`. Columns that no rule uses become properties if `others` is true, the default ' +
-    'unless `properties` is given. `skip` is a list of `{"if": rule, "is": values, "reason": text}`. `nothing` lists texts ' +
+    'unless `properties` is given. `records` is `persons` or `groups` for a table that describes one per record, instead of events: each record becomes ' +
+    'a `$set` of the person in `distinct_id` (`anonymous_id` is another id of it), or a `$groupidentify` of the one group in `groups`, and other columns become its properties; ' +
+    '`others` may then be `$set_once`. `skip` is a list of `{"if": rule, "is": values, "reason": text}`. `nothing` lists texts ' +
     'that represent a missing value (`["NULL", "\\\\N", ""]`); by default an empty text is a property and null is not. `each` is ' +
     'the list of events in a record (`"data"`): the rules apply to each of them, and the surrounding record is `parent` ' +
     '(`"parent.app"`). `source` separates the ids of different sources.',

@@ -47,6 +47,49 @@ export const visitMapping: FormatOptions = {
   }),
 };
 
+/** Rules for the customers below. */
+export const customersMapping: FormatOptions = {
+  mapping: JSON.stringify({
+    records: 'persons',
+    distinct_id: 'id',
+    anonymous_id: 'visitor',
+    timestamp: { first: ['updated', 'created'] },
+    $set_once: { source: 'came_from' },
+  }),
+};
+
+/** The same without other ids, and with the other columns as first values. */
+export const firstCustomersMapping: FormatOptions = {
+  mapping: JSON.stringify({
+    records: 'persons',
+    distinct_id: 'id',
+    timestamp: { constant: '2024-05-01' },
+    uuid: 'customer-{id}',
+    $set: { mail: 'email', score: { path: 'score', type: 'number' } },
+    others: '$set_once',
+    nothing: ['NULL'],
+  }),
+};
+
+/** Rows of a table of customers, each of them several times; the same for the same seed. */
+export function* customerRecords(seed: number, count: number): Generator<Record<string, unknown>> {
+  const draw = createDraw(seed);
+  for (let index = 0; index < count; index += 1) {
+    const number = draw.int(1 + Math.floor(count / 2));
+    const at = new Date(startMs + index * 61_000).toISOString();
+    yield {
+      id: draw.chance(0.9) ? `customer-${number}` : String(9_007_199_254_740_993n + BigInt(number)),
+      visitor: draw.chance(0.3) ? `visitor-${number}` : null,
+      email: `u${number}@example.com`,
+      plan: draw.pick(['pro', 'free', '', 'NULL']),
+      score: draw.pick([draw.int(100), `${draw.int(100)}.5`, null]),
+      came_from: draw.pick(['ad', 'search']),
+      updated: draw.chance(0.8) ? at : null,
+      created: at,
+    };
+  }
+}
+
 /** What people did on pages, with objects and texts of JSON in it; the same for the same seed. */
 export function* visitRecords(seed: number, count: number): Generator<Record<string, unknown>> {
   const draw = createDraw(seed);

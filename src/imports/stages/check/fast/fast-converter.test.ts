@@ -11,7 +11,15 @@ import type { Format, NameTable } from '../../../formats/format.ts';
 import { heap } from '../../../formats/heap/heap.ts';
 import { heapRecords } from '../../../formats/heap/records.fixture.ts';
 import { mapping } from '../../../formats/mapping/mapping.ts';
-import { mappingRecords, shopMapping, visitMapping, visitRecords } from '../../../formats/mapping/records.fixture.ts';
+import {
+  customerRecords,
+  customersMapping,
+  firstCustomersMapping,
+  mappingRecords,
+  shopMapping,
+  visitMapping,
+  visitRecords,
+} from '../../../formats/mapping/records.fixture.ts';
 import { mixpanel } from '../../../formats/mixpanel/mixpanel.ts';
 import { mixpanelRecords } from '../../../formats/mixpanel/records.fixture.ts';
 import { pendo } from '../../../formats/pendo/pendo.ts';
@@ -159,6 +167,18 @@ const covered: readonly Covered[] = [
       { formatOptions: visitMapping },
       { formatOptions: visitMapping, ...tight },
       { formatOptions: withoutId, names: { ...mapping.names, events: { leave: null } } },
+    ],
+  },
+  {
+    name: 'mapping of persons',
+    format: mapping,
+    records: customerRecords,
+    share: 0.8,
+    options: [
+      { formatOptions: customersMapping },
+      { formatOptions: customersMapping, ...tight },
+      { formatOptions: firstCustomersMapping },
+      { formatOptions: customersMapping, names: { ...mapping.names, person_properties: { plan: 'tariff' } } },
     ],
   },
 ];
