@@ -93,6 +93,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
     /^node:sqlite$/,
     /^src\/(base\/sqlite-snapshot\.ts$|stores\/metadata\/sqlite|log\/sqlite\/|imports\/sources\/sqlite-process\.ts$)/,
   ],
+  [/^mysql2$/, /^src\/imports\/sources\/mysql-(session|result)\.ts$/],
   [/^@platformatic\/kafka$/, /^src\/log\/(kafka-connection|kafka)\/|^src\/imports\/sources\/kafka-[^/]+\.ts$/],
   [/^@duckdb\/node-api$/, /^src\/imports\/sources\/duckdb-(process|rows)\.ts$/],
   [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^src\/(server\/(http|api)\/|wire\/capture\/routes[^/]*\.ts$)/],

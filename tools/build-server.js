@@ -37,6 +37,7 @@ const notBundled = [
   '@platformatic/kafka',
   '@aws-sdk/*',
   '@scalar/*',
+  'mysql2',
   'google-auth-library',
   'nodemailer',
 ];

@@ -37,6 +37,7 @@ export const runBy: Readonly<Record<string, readonly Blocks[]>> = {
     { page: moving, heading: 'Run the import', holds: /--source (amplitude|mixpanel|posthog|postgres)/ },
   ],
   'src/cli/import/guide-choosing.test.ts': [{ page: guide('choose-what-to-import') }],
+  'src/cli/import/mysql.services.test.ts': [{ page: moved('mysql'), heading: 'Run the import' }],
   'src/cli/import/kafka.services.test.ts': [{ page: moved('kafka'), heading: 'Run the import' }],
   'test/e2e/guides.test.ts': [
     { page: guide('clickhouse-cluster') },

@@ -1,7 +1,6 @@
 import type { TimeRange } from '../source.ts';
 import { SourceError, type SourcePart } from '../source.ts';
-import { keyOf } from './day-slices.ts';
-import { dayMs, startOfDay } from '../../base/time.ts';
+import { badPart, blockBounds, dayBounds, ofWholeDays, rangeNeedsTime } from './cursor-bounds.ts';
 import type { PostgresSession } from './postgres-session.ts';
 
 export interface PostgresQuery {
@@ -14,7 +13,6 @@ export interface PostgresQuery {
   readonly stable: boolean;
 }
 
-const partsMax = 100_000;
 const timeTypes = new Set(['date', 'timestamp without time zone', 'timestamp with time zone']);
 const integerTypes = new Set(['smallint', 'integer', 'bigint']);
 
@@ -33,11 +31,7 @@ export async function listRowParts(
   const type = first.rows[0]?.[0] ?? undefined;
   if (type === undefined) return [];
   const ranged = range.from !== undefined || range.to !== undefined;
-  if (ranged && !timeTypes.has(type)) {
-    throw new SourceError(
-      `"from" and "to" need a cursor column that is a time, but "${source.cursorColumn}" is ${type}; put the limits in the query`,
-    );
-  }
+  if (ranged && !timeTypes.has(type)) throw rangeNeedsTime(source.cursorColumn, type);
   const parts = await partsByType(session, source, type, range);
   return ranged ? parts : [...parts, ...(await nullPart(session, source))];
 }
@@ -58,47 +52,6 @@ async function partsByType(
     ? dayBounds(timeOf(low), timeOf(high), type === 'date' ? ofWholeDays(range) : range)
     : blockBounds(BigInt(low), BigInt(high), BigInt(source.partSize));
   return bounds.map(({ key, from, to }) => ({ key, stable, detail: { type, from, to } }));
-}
-
-interface Bounds {
-  readonly key: string;
-  readonly from: string;
-  readonly to: string;
-}
-
-function dayBounds(low: number, high: number, range: TimeRange): Bounds[] {
-  const first = startOfDay(low);
-  const start = range.from === undefined ? first : Math.max(first, Date.parse(range.from));
-  const end = Math.min(startOfDay(high) + dayMs, range.to === undefined ? Infinity : Date.parse(range.to));
-  const found: Bounds[] = [];
-  for (let from = start; from < end;) {
-    const to = Math.min(end, startOfDay(from) + dayMs);
-    found.push({ key: keyOf({ from, to }), from: new Date(from).toISOString(), to: new Date(to).toISOString() });
-    mustBeFew(found, 'choose a shorter range');
-    from = to;
-  }
-  return found;
-}
-
-/** A date has no time of day: rows of the first day of a range may be before or after its start. */
-function ofWholeDays(range: TimeRange): TimeRange {
-  if (range.from === undefined) return range;
-  return { ...range, from: new Date(startOfDay(Date.parse(range.from))).toISOString() };
-}
-
-function blockBounds(low: bigint, high: bigint, size: bigint): Bounds[] {
-  const found: Bounds[] = [];
-  // Rounded down, even below zero.
-  for (let from = low - (((low % size) + size) % size); from <= high; from += size) {
-    const to = from + size;
-    found.push({ key: `${from}..${to}`, from: String(from), to: String(to) });
-    mustBeFew(found, 'choose a greater "part_size"');
-  }
-  return found;
-}
-
-function mustBeFew(found: readonly Bounds[], advice: string): void {
-  if (found.length > partsMax) throw new SourceError(`expected at most ${partsMax} parts, got more: ${advice}`);
 }
 
 function timeOf(text: string): number {
@@ -143,10 +96,6 @@ function literalOf(type: string, value: string, key: string): string {
   if (integerTypes.has(type) && /^-?\d+$/.test(value)) return `(${value})`;
   if (!timeTypes.has(type) || !/^[\dT:.Z-]+$/.test(value)) throw badPart(key);
   return type === 'timestamp with time zone' ? `timestamptz '${value}'` : `timestamp '${value.replace('Z', '')}'`;
-}
-
-function badPart(key: string): SourceError {
-  return new SourceError(`the part ${key} does not contain its rows`, { advice: 'startAgain' });
 }
 
 function rowsOf({ query }: PostgresQuery): string {

@@ -2,16 +2,9 @@ import { isIP, Socket } from 'node:net';
 import type { Client, ClientConfig, QueryArrayConfig, QueryArrayResult } from 'pg';
 import { SourceError, SourceWaitError, type ResolveHost } from '../source.ts';
 import { OutboundError } from '../../plugins/outbound/outbound.ts';
+import type { DatabasePlace } from './database-place.ts';
+import type { SnapshotSession } from './snapshots.ts';
 import type { Column, ListParsers } from './postgres-rows.ts';
-
-export interface PostgresPlace {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly password: string;
-  readonly database: string;
-  readonly tls: 'verify' | 'no verify' | 'off';
-}
 
 interface PostgresRows {
   readonly columns: readonly Column[];
@@ -19,8 +12,7 @@ interface PostgresRows {
   readonly rows: readonly (readonly (string | null)[])[];
 }
 
-/** A connection in one read-only transaction, which sees the database as of its beginning. */
-export interface PostgresSession extends AsyncDisposable {
+export interface PostgresSession extends SnapshotSession {
   /** Throws SourceError, SourceWaitError, or the signal's reason. */
   query(text: string): Promise<PostgresRows>;
   readonly lists: ListParsers;
@@ -31,7 +23,7 @@ const statementTimeoutMs = 1_800_000;
 
 /** @param resolve returns the checked address of a host, and throws OutboundError for a refused one */
 export async function openSession(
-  place: PostgresPlace,
+  place: DatabasePlace,
   resolve: ResolveHost,
   signal: AbortSignal,
 ): Promise<PostgresSession> {
@@ -51,7 +43,8 @@ export async function openSession(
     await session.query('begin transaction isolation level repeatable read read only');
     // The cursor stays open while the export waits for disk space.
     await session.query('set local idle_in_transaction_session_timeout = 0');
-    return session;
+    const { rows } = await session.query('select txid_current_snapshot()::text');
+    return { ...session, snapshot: `snapshot ${rows[0]?.[0] ?? ''}` };
   } catch (error) {
     signal.removeEventListener('abort', onAbort);
     socket.destroy();
@@ -64,9 +57,11 @@ function sessionOf(
   typed: (error: unknown) => unknown,
   lists: ListParsers,
   forget: () => void,
-): PostgresSession {
+): Omit<PostgresSession, 'snapshot'> {
+  let isBroken = false;
   return {
     lists,
+    isBroken: () => isBroken,
     query: async (text) => {
       // Only one statement, whatever the text contains.
       const query = { text, rowMode: 'array', queryMode: 'extended', types: { getTypeParser: () => asText } } as const;
@@ -74,6 +69,7 @@ function sessionOf(
         const result: QueryArrayResult<(string | null)[]> = await client.query(query satisfies QueryArrayConfig);
         return { columns: result.fields.map(({ name, dataTypeID }) => ({ name, dataTypeID })), rows: result.rows };
       } catch (error) {
+        isBroken = true;
         throw typed(error);
       }
     },
@@ -90,7 +86,7 @@ function asText(value: string): string {
 }
 
 /** Sets everything that the client would otherwise look up (environment, password file, certificates). */
-function configOf(place: PostgresPlace, address: string, socket: Socket): ClientConfig {
+function configOf(place: DatabasePlace, address: string, socket: Socket): ClientConfig {
   const { host, port, user, password, database, tls } = place;
   const servername = isIP(host) === 0 ? { servername: host } : {};
   return {
@@ -114,7 +110,7 @@ function configOf(place: PostgresPlace, address: string, socket: Socket): Client
 const passing = /^(08|53|57P0|40|58|XX)/;
 const timedOut = '57014';
 
-function postgresError(error: unknown, { password, host }: PostgresPlace): unknown {
+function postgresError(error: unknown, { password, host }: DatabasePlace): unknown {
   if (error instanceof SourceError || error instanceof SourceWaitError) return error;
   if (error instanceof OutboundError && !error.retry) {
     return new SourceError(`PostgreSQL at ${host} cannot be reached: ${error.message}`, { cause: error });

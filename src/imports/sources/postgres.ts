@@ -8,15 +8,17 @@ import {
   type SourcePart,
 } from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
-import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
-import { integerSetting, neededSetting, textSetting, yesSetting } from '../../plugins/setting-values.ts';
+import { defineImportSource } from '../../plugins/plugin.ts';
+import { integerSetting, neededSetting, yesSetting } from '../../plugins/setting-values.ts';
+import { placeFields, placeOf, type DatabaseKind } from './database-place.ts';
 import { checksumOf, listRowParts, selectOf, type PostgresQuery } from './postgres-parts.ts';
 import { createRowWriter } from './postgres-rows.ts';
-import { openSession, type PostgresPlace, type PostgresSession } from './postgres-session.ts';
+import { openSession, type PostgresSession } from './postgres-session.ts';
+import { createSnapshots, type Snapshots } from './snapshots.ts';
 
 const firstFetch = 100;
 const fetchBytes = 4 * 1024 * 1024;
-const tlsChoices = ['verify', 'no verify', 'off'] as const;
+const kind: DatabaseKind = { name: 'PostgreSQL', port: 5432, schemes: ['postgres', 'postgresql'] };
 
 /** Rows of a query. */
 export const postgres = defineImportSource({
@@ -26,43 +28,7 @@ export const postgres = defineImportSource({
     'Imports the rows of a query as of the beginning of the import, in one read-only transaction. ' +
     'Choose the format mapping to define which column is the event, the person and the time.',
   fields: [
-    {
-      key: 'url',
-      name: 'Connection string',
-      type: 'string',
-      secret: true,
-      sent_to: [],
-      hint: 'postgres://user:password@host:5432/database, or use the following fields.',
-    },
-    { key: 'host', name: 'Host', type: 'string', hint: 'Name or address of the PostgreSQL server.' },
-    {
-      key: 'port',
-      name: 'Port',
-      type: 'number',
-      integer: true,
-      minimum: 1,
-      maximum: 65_535,
-      default: '5432',
-      hint: 'Port of the server, usually 5432.',
-    },
-    { key: 'database', name: 'Database', type: 'string', hint: 'Name of the database.' },
-    { key: 'user', name: 'User', type: 'string', hint: 'A read-only user is enough.' },
-    {
-      key: 'password',
-      name: 'Password',
-      type: 'string',
-      secret: true,
-      sent_to: ['url', 'host', 'port', 'tls'],
-      hint: 'Password of the user.',
-    },
-    {
-      key: 'tls',
-      name: 'TLS',
-      type: 'choice',
-      choices: tlsChoices,
-      default: 'verify',
-      hint: '`no verify` encrypts without checking the certificate; `off` does not encrypt.',
-    },
+    ...placeFields(kind),
     {
       key: 'query',
       name: 'Query',
@@ -119,7 +85,7 @@ export const postgres = defineImportSource({
 });
 
 function createSource(settings: SettingValues, host: SourceHost): Source {
-  const place = placeOf(settings);
+  const place = placeOf(settings, kind);
   const source: PostgresQuery = {
     query: neededSetting(settings, 'query').replace(/[;\s]+$/, ''),
     cursorColumn: neededSetting(settings, 'cursor_column'),
@@ -145,7 +111,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
 }
 
 interface Reading {
-  readonly snapshots: Snapshots;
+  readonly snapshots: Snapshots<PostgresSession>;
   readonly source: PostgresQuery;
   readonly fetchMax: number;
 }
@@ -197,99 +163,4 @@ async function* fetchRows(
     const fitting = Math.floor((fetchBytes * rows.length) / lines.length);
     count = Math.max(1, Math.min(fetchMax, count * 2, fitting));
   }
-}
-
-function placeOf(settings: SettingValues): PostgresPlace {
-  const tls = tlsChoices.find((choice) => choice === textSetting(settings, 'tls', 'verify'));
-  if (tls === undefined) throw wrongSetting('tls', `expected ${tlsChoices.join(', ')}`);
-  const text = textSetting(settings, 'url').trim();
-  if (text !== '') return placeOfUrl(text, tls);
-  return {
-    host: neededSetting(settings, 'host'),
-    port: integerSetting(settings, 'port', { standard: 5432, min: 1, max: 65_535 }),
-    database: neededSetting(settings, 'database'),
-    user: neededSetting(settings, 'user'),
-    password: textSetting(settings, 'password'),
-    tls,
-  };
-}
-
-function placeOfUrl(text: string, tls: PostgresPlace['tls']): PostgresPlace {
-  const url = URL.parse(text);
-  const expected = 'expected postgres://user:password@host:5432/database';
-  if (url === null || !/^postgres(ql)?:$/.test(url.protocol) || url.hostname === '' || url.username === '') {
-    throw wrongSetting('url', expected);
-  }
-  const mode = url.searchParams.get('sslmode');
-  try {
-    const user = decodeURIComponent(url.username);
-    return {
-      host: decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1'),
-      port: url.port === '' ? 5432 : Number(url.port),
-      user,
-      password: decodeURIComponent(url.password),
-      database: decodeURIComponent(url.pathname.slice(1)) || user,
-      tls: mode === 'disable' ? 'off' : mode === 'no-verify' ? 'no verify' : tls,
-    };
-  } catch (cause) {
-    // An unescaped percent sign; the text itself is a secret.
-    throw wrongSetting('url', `${expected}, with % written as %25`, { cause });
-  }
-}
-
-/** A session and the state of the database that it sees. */
-interface SnapshotSession extends PostgresSession {
-  /** Sessions with the same snapshot see the same rows: no transaction has ended between them. */
-  readonly snapshot: string;
-}
-
-/** The sessions of a source: one shared by all calls that hold the snapshot, and a separate one for each other call. */
-interface Snapshots {
-  /** Disposing a held session leaves it open. Throws as `open` does. */
-  session(context: SourceContext): Promise<SnapshotSession>;
-  release(): Promise<void>;
-}
-
-function createSnapshots(open: (signal: AbortSignal) => Promise<PostgresSession>): Snapshots {
-  let held: SnapshotSession | undefined;
-  const release = async (): Promise<void> => {
-    const session = held;
-    held = undefined;
-    await session?.[Symbol.asyncDispose]();
-  };
-  return {
-    release,
-    async session({ signal, holdsSnapshot = false }) {
-      if (!holdsSnapshot) return await begin(open, signal);
-      held ??= await begin(open, signal);
-      return lasting(held, release);
-    },
-  };
-}
-
-async function begin(open: (signal: AbortSignal) => Promise<PostgresSession>, signal: AbortSignal) {
-  const session = await open(signal);
-  try {
-    const { rows } = await session.query('select txid_current_snapshot()::text');
-    return { ...session, snapshot: `snapshot ${rows[0]?.[0] ?? ''}` };
-  } catch (error) {
-    await session[Symbol.asyncDispose]();
-    throw error;
-  }
-}
-
-/** After an error the transaction is unusable: the next call begins another. */
-function lasting(session: SnapshotSession, release: () => Promise<void>): SnapshotSession {
-  return {
-    ...session,
-    query: async (text) => {
-      try {
-        return await session.query(text);
-      } catch (error) {
-        await release();
-        throw error;
-      }
-    },
-    [Symbol.asyncDispose]: async () => {},
-  };
 }

@@ -9,6 +9,7 @@ import { gcs } from '../../imports/sources/gcs.ts';
 import { kafka } from '../../imports/sources/kafka.ts';
 import { mixpanel } from '../../imports/sources/mixpanel.ts';
 import { posthog } from '../../imports/sources/posthog.ts';
+import { mysql } from '../../imports/sources/mysql.ts';
 import { postgres } from '../../imports/sources/postgres.ts';
 import { s3 } from '../../imports/sources/s3.ts';
 import { sampleEvents } from '../../imports/sources/sample-events.ts';
@@ -102,6 +103,7 @@ export const builtInPlugins: readonly Plugin[] = [
   amplitude,
   posthog,
   postgres,
+  mysql,
   clickhouse,
   sqlite,
 ];

@@ -17,6 +17,7 @@ const groupOfApp: Readonly<Record<string, SourceTile['group']>> = {
   gcs: 'Files and buckets',
   azure: 'Files and buckets',
   postgres: 'Databases and streams',
+  mysql: 'Databases and streams',
   clickhouse: 'Databases and streams',
   kafka: 'Databases and streams',
   duckdb: 'Databases and streams',
