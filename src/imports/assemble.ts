@@ -9,6 +9,7 @@ import { withoutAgreement } from './preflight/check-agreement.ts';
 import { findingText, problemsText } from './preflight/findings.ts';
 import type { AgreementFacts, ProbedTarget } from './preflight/preflight-context.ts';
 import { createPreflight, type Preflight } from './preflight/preflight.ts';
+import type { ExpiredBefore } from './run/expired-before.ts';
 import type { AdviceWords } from './run/advice-words.ts';
 import { heldStaging } from './run/held-staging.ts';
 import { RunFailedError, type LeasedRun, type RunStage, type RunStages } from './run/leased-run.ts';
@@ -70,6 +71,8 @@ interface AssembleDeps {
   readonly words: AdviceWords;
   /** Agreement on the history that the target's project may send, if it requires one and it is known. */
   readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
+  /** The retention of the target's project, if it removes historical events and is known. */
+  readonly expiredBefore?: (() => Promise<ExpiredBefore | undefined>) | undefined;
   /** Free bytes where this service stores events and tables of runs, if known. */
   readonly storeFreeBytes?: (() => Promise<number | undefined>) | undefined;
   /** Whether tables of runs are on the disk of staging, if known. */
@@ -88,6 +91,7 @@ type PreflightAssembly = Pick<
   | 'openTransform'
   | 'words'
   | 'agreement'
+  | 'expiredBefore'
   | 'storeFreeBytes'
   | 'tablesBesideStaging'
 > & { readonly openTarget: () => Promise<ProbedTarget | undefined>; readonly timeLimitMs: number };
@@ -154,6 +158,7 @@ function stagesOn(deps: StageDeps): RunStages {
         clock,
         failpoint,
         activeTransformations,
+        expiredBefore: deps.expiredBefore,
         words,
       };
       await createVerifyStage(verify)(leased);

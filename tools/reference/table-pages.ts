@@ -102,7 +102,7 @@ export function metricsPage(): string {
 export function scopesPage(): string {
   const about =
     'What a personal API key may do: `<object>:read` or `<object>:write`, where write implies read, or `*` for ' +
-    'everything. `millrace keys create --scope plugin:write query:read` makes a key.';
+    'everything except `erasure`, which is only granted by name. `millrace keys create --scope plugin:write query:read` makes a key.';
   const rows = Object.entries(scopeObjects).map(([name, meaning]) => [
     code(`${name}:read`),
     code(`${name}:write`),

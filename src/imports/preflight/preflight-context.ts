@@ -1,4 +1,5 @@
 import type { AdviceWords } from '../run/advice-words.ts';
+import type { ExpiredBefore } from '../run/expired-before.ts';
 import type { RunOptions } from '../run/run.ts';
 import type { OpenRunTransform } from '../stages/check/segment/run-transform.ts';
 import type { DiskQuota } from '../stages/export/disk-quota.ts';
@@ -33,6 +34,8 @@ export interface PreflightDeps {
   readonly openTransform?: OpenRunTransform | undefined;
   /** Agreement of the target's project, if required and known. */
   readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
+  /** The retention of the target's project, if it removes historical events and is known. */
+  readonly expiredBefore?: (() => Promise<ExpiredBefore | undefined>) | undefined;
   /** Free bytes where this service stores events and tables of runs, if known. */
   readonly storeFreeBytes?: (() => Promise<number | undefined>) | undefined;
   /** Whether tables of runs are on the disk of staging, if known. */

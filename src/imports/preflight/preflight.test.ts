@@ -71,6 +71,39 @@ describe('the preflight of an import', () => {
     expect(codesOf(result)).toContain('source fine');
   });
 
+  it('warns with the number of events, or the date, that the retention of the project would remove', async () => {
+    const retention = async (since: string | null, more: Partial<RunOptions> = {}) => {
+      const limit = since === null ? null : Date.parse(since);
+      const expiredBefore = async () => (event: string) => (event === 'kept' ? null : limit);
+      const { verdict, findings } = await runPreflight({ expiredBefore }, more);
+      return [verdict, findings.find(({ check }) => check === 'retention')] as const;
+    };
+    // The event of the source is of 2024-01-01.
+    expect(await retention('2024-01-02')).toEqual([
+      'passed',
+      expect.objectContaining({
+        code: 'beyond_retention',
+        message: expect.stringContaining(
+          '1 of the first 1 event is older than the project keeps historical events (A from 2024-01-02 on)',
+        ),
+        advice: expect.stringContaining('retention'),
+      }),
+    ]);
+    expect(await retention('2024-01-01')).toEqual(['passed', expect.objectContaining({ code: 'fine' })]);
+    expect(await retention(null)).toEqual(['passed', expect.objectContaining({ code: 'fine' })]);
+    const range = { range: { from: '2023-06-01' } };
+    expect(await retention('2024-01-01', range)).toEqual([
+      'passed',
+      expect.objectContaining({
+        code: 'beyond_retention',
+        message: expect.stringContaining(
+          'begins on 2023-06-01, and the project keeps historical events from 2024-01-01 on',
+        ),
+      }),
+    ]);
+    expect(await retention('2024-01-02', { last: 'check' })).toEqual(['passed', undefined]);
+  });
+
   it('ends in time with a target that never responds, and still checks the source', async () => {
     const result = await runPreflight({ openTarget: async () => targetOf(hangs), timeLimitMs });
     expect(result.verdict).toBe('failed');

@@ -6,6 +6,7 @@ import { checkAgreement } from './check-agreement.ts';
 import { checkClock } from './check-clock.ts';
 import { checkPersonalKey } from './check-personal-key.ts';
 import { checkProjectKey } from './check-project-key.ts';
+import { checkRetention } from './check-retention.ts';
 import { checkSettings } from './check-settings.ts';
 import { checkSource } from './check-source.ts';
 import { checkStaging } from './check-staging.ts';
@@ -25,6 +26,7 @@ const checks: readonly PreflightCheck[] = [
   checkProjectKey,
   checkPersonalKey,
   checkAgreement,
+  checkRetention,
   checkClock,
   checkStaging,
   checkStore,

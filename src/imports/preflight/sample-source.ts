@@ -27,6 +27,8 @@ export interface SourceSample {
   /** Size of these records at the source. */
   readonly bytes: number;
   readonly events: number;
+  /** Name and time of these events, ms since the epoch, where the time can be read. */
+  readonly times: readonly { readonly event: string; readonly time: number }[];
   readonly skipped: number;
   readonly unreadable: number;
   /** Records that are error messages of the source. */
@@ -69,6 +71,7 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
     records: first.lines.length + first.faults.length,
     bytes: first.bytes,
     events: own.events,
+    times: own.times,
     skipped: own.skipped,
     unreadable: faults.length,
     errorAnswers: own.notes.filter(({ of }) => of === 'error_answer').length,
@@ -198,6 +201,7 @@ interface Reading {
   /** Records that were read. */
   readonly readable: number;
   readonly events: number;
+  readonly times: SourceSample['times'];
   readonly skipped: number;
   readonly reasons: readonly string[];
   readonly notes: readonly FoundNote[];
@@ -205,17 +209,21 @@ interface Reading {
 
 function readAll(read: RecordReader, lines: readonly string[], slug: string): Reading {
   let events = 0;
+  const times: { readonly event: string; readonly time: number }[] = [];
   let skipped = 0;
   const reasons: string[] = [];
   const notes: FoundNote[] = [];
   for (const line of lines) {
     const result = resultOf(read, line, slug);
     notes.push(...(result.notes ?? []));
-    if (result.kind === 'events') events += result.events.length;
-    else if (result.kind === 'skipped') skipped += 1;
+    if (result.kind === 'events') {
+      events += result.events.length;
+      times.push(...result.events.map(({ event, timestamp }) => ({ event, time: Date.parse(timestamp) })));
+    } else if (result.kind === 'skipped') skipped += 1;
     else reasons.push(result.reason);
   }
-  return { readable: lines.length - reasons.length, events, skipped, reasons, notes };
+  const known = times.filter(({ time }) => !Number.isNaN(time));
+  return { readable: lines.length - reasons.length, events, times: known, skipped, reasons, notes };
 }
 
 function resultOf(read: RecordReader, line: string, slug: string): ReturnType<RecordReader> {

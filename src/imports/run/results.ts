@@ -128,6 +128,8 @@ export interface VerifyResult {
   readonly other_properties?: number;
   /** Events of this run whose properties transformations may have changed: the contents of their day and name differ. */
   readonly transformed?: number;
+  /** Of `expected`, events that the retention of the project has removed since; they are not missing. Results of old versions lack it. */
+  readonly expired?: number;
   readonly cells: readonly VerifyCell[];
   /** Individual records, at most 10,000; `truncated` counts the rest. */
   readonly differences: readonly VerifyDifference[];

@@ -1,5 +1,6 @@
 /** Limits of historical events in a project: its agreement, and the disk of the stores. */
 import { statfs } from 'node:fs/promises';
+import type { Clock } from '../../base/clock.ts';
 import { hourMs } from '../../base/time.ts';
 import { takeFrom, type Budgets } from '../../wire/capture/budgets.ts';
 import { freeEventsInAll, freeEventsPerMinute } from '../../wire/contract/historical-settings.ts';
@@ -9,6 +10,7 @@ import type { Settings } from '../config/settings.ts';
 import type { EventStore } from '../../stores/events/eventstore.ts';
 import { historicalTotal } from '../../stores/events/reads.ts';
 import type { AgreementFacts } from '../../imports/preflight/preflight-context.ts';
+import { expiredBeforeIn } from '../../imports/run/expired-before.ts';
 import { hasFiledAgreement } from '../../imports/targets/project-ingest.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import type { WarnLog } from '../telemetry/log.ts';
@@ -20,7 +22,7 @@ export interface HistoricalLimitsDeps {
 }
 
 /** `undefined` if agreements are not required. */
-export async function agreementFacts(
+async function agreementFacts(
   { db, store, settings }: HistoricalLimitsDeps,
   projectId: number,
 ): Promise<AgreementFacts | undefined> {
@@ -35,6 +37,18 @@ export async function agreementFacts(
     isFiled,
     freeEventsPerSecond: freeEventsPerMinute / 60,
     freeEventsLeft: Math.max(0, freeEventsInAll - total),
+  };
+}
+
+interface ProjectLimitsDeps extends HistoricalLimitsDeps {
+  readonly clock: Clock;
+}
+
+/** Limits of a project of this service, for imports into it. */
+export function projectLimits(deps: ProjectLimitsDeps, projectId: number) {
+  return {
+    agreement: () => agreementFacts(deps, projectId),
+    expiredBefore: () => expiredBeforeIn(deps.db, projectId, deps.clock.now()),
   };
 }
 

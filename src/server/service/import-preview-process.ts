@@ -24,7 +24,7 @@ import { createDiskQuota } from '../../imports/stages/export/disk-quota.ts';
 import { outboundRequest } from '../../imports/targets/http-request.ts';
 import { openHttpTarget } from '../../imports/targets/http-target.ts';
 import type { OutboundFetch } from '../../plugins/outbound/outbound.ts';
-import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
+import { freeStoreBytes, projectLimits } from './historical-limits.ts';
 
 /** Maximum answer: records are truncated before, but one record may become any number of events. */
 const answerCharsMax = 32 * 1024 * 1024;
@@ -155,7 +155,7 @@ function createPreflight(
       timeLimitMs: settings.importPreflightMs,
       storeFreeBytes: () => freeStoreBytes(settings),
       tablesBesideStaging: () => tablesBesideStaging(settings),
-      ...(target.kind === 'project' ? { agreement: () => agreementFacts(deps, order.projectId) } : {}),
+      ...(target.kind === 'project' ? projectLimits(deps, order.projectId) : {}),
     });
     return await preflight({ options: order.options, signal });
   };

@@ -11,7 +11,7 @@ import type { ReadPart } from './held-runs.ts';
 import { tablesBesideStaging, type ImportDirs } from './import-dirs.ts';
 import { openImportSource, openTableSource } from './import-source.ts';
 import { openImportTransform, type ImportTransformDeps } from './import-transform.ts';
-import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
+import { freeStoreBytes, projectLimits } from './historical-limits.ts';
 import { assembleStages } from '../../imports/assemble.ts';
 import type { DiskQuota } from '../../imports/stages/export/disk-quota.ts';
 import { fieldWords } from '../../imports/run/advice-words.ts';
@@ -87,7 +87,7 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
     preflightMs: Math.max(preflightMsLeast, deps.settings.importPreflightMs),
     storeFreeBytes: () => freeStoreBytes(deps.settings),
     tablesBesideStaging: () => tablesBesideStaging(deps.settings),
-    ...(target.kind === 'project' ? { agreement: () => agreementFacts(deps, run.projectId) } : {}),
+    ...(target.kind === 'project' ? projectLimits(deps, run.projectId) : {}),
   });
   const close = async (): Promise<void> => {
     await stages[Symbol.asyncDispose]();

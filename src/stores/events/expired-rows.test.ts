@@ -1,11 +1,37 @@
 import { expect, it } from 'vitest';
 import { expiryConformance } from '../../../test/conformance/event-store/expiry.ts';
+import { countRows, newProject } from '../../../test/conformance/event-store/event-store.ts';
+import { attachAll, insertSegment, runRow } from '../../../test/support/run-table-rows.ts';
 import { tempChdb } from '../../../test/support/chdb.ts';
 import { expiredSql, removeExpiredRows, type ProjectExpiry } from './expired-rows.ts';
 
 expiryConformance('chDB', () => tempChdb());
 
 const expiry: ProjectExpiry = { projectId: 7, keptSince: { live: 5n, historical: 5n }, events: [] };
+
+it('removes rows that a run attached, not those of its table, which can be attached again', async () => {
+  const chdb = await tempChdb();
+  try {
+    const run = { projectId: newProject(), runId: 'run-a' };
+    await chdb.store.runTables.create(run);
+    await insertSegment(
+      chdb.store,
+      run,
+      's1',
+      [1, 2, 3].map((number) => runRow(run, number)),
+    );
+    const expiries = [{ ...expiry, projectId: run.projectId, keptSince: { live: null, historical: 2n ** 60n } }];
+    for (let times = 0; times < 2; times++) {
+      expect(await attachAll(chdb.store, run)).toEqual([202_403]);
+      expect(await countRows(chdb.store, run.projectId)).toEqual({ all: 3, shown: 3 });
+      expect(await chdb.store.removeExpired(202_403, expiries)).toMatchObject({ droppedRows: 3, deletedRows: 0 });
+      expect(await countRows(chdb.store, run.projectId)).toEqual({ all: 0, shown: 0 });
+      expect(await chdb.store.runTables.partitions(run)).toMatchObject([{ month: 202_403, rows: 3 }]);
+    }
+  } finally {
+    await chdb.close();
+  }
+});
 
 it('no byte of an event name becomes SQL text', () => {
   const hostile = "') OR 1=1; DROP TABLE events --";

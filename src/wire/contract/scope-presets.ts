@@ -49,7 +49,8 @@ export const scopePresets: readonly ScopePreset[] = [
   {
     id: 'all',
     name: 'Everything',
-    description: "Everything that the key's user may do, now and in the future.",
+    description:
+      "Everything that the key's user may do, now and in the future, except erasing, which has a separate scope.",
     scopes: ['*'],
   },
 ];

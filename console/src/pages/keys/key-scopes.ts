@@ -25,7 +25,11 @@ export const presets = [
     hint: 'Read everything, change nothing.',
     scopes: allScopes.filter((scope) => scope.endsWith(':read')),
   },
-  { name: 'Full access', hint: 'Everything you can do yourself. Meant for users, not for programs.', scopes: ['*'] },
+  {
+    name: 'Full access',
+    hint: 'Everything you can do yourself, except erasing. Meant for users, not for programs.',
+    scopes: ['*'],
+  },
 ] as const satisfies readonly { readonly name: string; readonly hint: string; readonly scopes: readonly string[] }[];
 
 export function accessesOf(scopes: readonly string[]): Accesses {

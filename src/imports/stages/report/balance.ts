@@ -64,7 +64,9 @@ function loadLines({ totals: { events }, days, refused, verify, replaced }: Bala
     ...replaced.map(({ run, undo }) => line(`Rows left of run ${run}, which it replaces = 0`, undo?.rows_left ?? 0, 0)),
   ];
   if (verify === undefined || verify.verdict === 'unreadable') return lines;
-  return [...lines, line('Events loaded = found in the store', events.loaded, verify.found)];
+  const { found, expired = 0 } = verify;
+  const name = expired === 0 ? 'Events loaded = found in the store' : 'Events loaded = found in the store + expired';
+  return [...lines, line(name, events.loaded, found + expired)];
 }
 
 function line(name: string, left: number, right: number): BalanceLine {

@@ -10,7 +10,9 @@ import {
   type RunMonth,
 } from '../../../stores/events/run-rows.ts';
 import type { StoreReader } from '../../../stores/events/eventstore.ts';
+import { keepsAll } from '../../../stores/events/retention-policy.ts';
 import type { Queries } from '../../../stores/metadata/queries.ts';
+import { findPolicy } from '../../../stores/metadata/retention-policies.ts';
 import { otherRuns, type OtherRuns } from '../../run/other-runs.ts';
 import type { OtherRun, UndoPlan } from '../../run/results.ts';
 import type { Run } from '../../run/run.ts';
@@ -89,7 +91,7 @@ export async function readStored(
       groups: groups.size,
       group_types: [...types].sort(),
       other_runs: others.runs,
-      exceptions: exceptionsOf(others),
+      exceptions: [...exceptionsOf(others), ...(await retentionException(db, projectId))],
     },
   };
 }
@@ -114,6 +116,15 @@ function exceptionsOf({ runs, moreNotStaged }: OtherRuns): string[] {
     ...gone.slice(0, namedMax).map(notStagedException),
     ...(more > 0 ? [`The same applies to ${more} older runs.`] : []),
     ...of('not_complete').map(incompleteException),
+  ];
+}
+
+/** Persons and groups are rebuilt from the events that are still stored. */
+async function retentionException(db: Queries, projectId: number): Promise<string[]> {
+  const policy = (await findPolicy(db, projectId))?.policy;
+  if (policy === undefined || keepsAll(policy)) return [];
+  return [
+    'The project keeps events for a limited time: what only expired events had set on the persons and groups of this run is lost.',
   ];
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { savePolicy } from '../../../stores/metadata/retention-policies.ts';
 import { isoMicros } from '../../../base/clock.ts';
 import type { EventStore } from '../../../stores/events/eventstore.ts';
 import { countRunRows } from '../../../stores/events/run-rows.ts';
@@ -305,6 +306,14 @@ describe('undo of an import run', () => {
       loaded_again: ['run-c'],
       exceptions: [expect.stringMatching(/^Run run-c is failed/)],
     });
+  });
+
+  it('a project that keeps events for a limited time is named as an exception', async () => {
+    const { projectId, db } = bench;
+    await send('historical', projectId, madeEvents(7, 50, { runId: 'run-b' }));
+    await endedRun(projectId, 'run-b');
+    await savePolicy(db, projectId, { live_days: null, historical_days: 30, events: [] }, receivedAt);
+    expect(await undo('run-b')).toMatchObject({ exceptions: [expect.stringContaining('only expired events had set')] });
   });
 
   it('runs that share its events load them again one after another, the oldest first', async () => {

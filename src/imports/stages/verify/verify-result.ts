@@ -15,6 +15,8 @@ export interface VerifiedDay {
   readonly otherProperties: number;
   /** Of `found`, events with properties that transformations may have changed; all of a name and day if one of them differs. */
   readonly transformed: number;
+  /** Of `expected`, events that the retention of the project has removed. */
+  readonly expired: number;
   /** Whether properties were compared. */
   readonly isWhole: boolean;
   readonly cells: readonly VerifyCell[];
@@ -39,6 +41,7 @@ export function verifyResult(
   const byOthers = sum((day) => day.byOthers.values().reduce((all, count) => all + count, 0));
   const otherProperties = sum((day) => day.otherProperties);
   const transformed = sum((day) => day.transformed);
+  const expired = sum((day) => day.expired);
   const isWhole = transformed === 0 && days.every((day) => day.isWhole);
   const moved = differences.earlier();
   const kept = differences.kept();
@@ -46,21 +49,27 @@ export function verifyResult(
     faults > 0
       ? different(faults, expected, found, active)
       : isWhole
-        ? `${stored(days, expected)}, name and properties.`
-        : `${stored(days, expected)} and name; ${whyById(transformed, active)}.`;
+        ? `${stored(days, expected - expired)}, name and properties.`
+        : `${stored(days, expected - expired)} and name; ${whyById(transformed, active)}.`;
   return {
     verdict: faults > 0 ? 'different' : isWhole ? 'exact' : 'exact_by_id',
-    detail: sentence + ofOthers(byOthers, moved, otherProperties),
+    detail: sentence + ofOthers(byOthers, moved, otherProperties) + ofExpired(expired),
     expected,
     found,
     stored_by_others: byOthers,
     other_times: moved,
     other_properties: otherProperties,
     transformed,
+    ...(expired > 0 && { expired }),
     cells: days.flatMap(({ cells }) => cells),
     differences: kept,
     truncated: faults + moved - kept.length,
   };
+}
+
+function ofExpired(expired: number): string {
+  if (expired === 0) return '';
+  return ` ${counted(expired, 'other event')} ${plural(expired, 'has', 'have')} expired: the project keeps historical events for fewer days.`;
 }
 
 function ofOthers(stored: number, moved: number, otherProperties: number): string {
@@ -74,6 +83,7 @@ function ofOthers(stored: number, moved: number, otherProperties: number): strin
 }
 
 function stored(days: readonly VerifiedDay[], expected: number): string {
+  if (expected === 0) return 'No event is left to compare by id, time';
   if (expected === 1) return 'The event is stored with the expected id, time';
   return `All ${integer(expected)} events of ${counted(days.length, 'day')} are stored with the expected id, time`;
 }

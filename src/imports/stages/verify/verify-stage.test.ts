@@ -1,33 +1,18 @@
-import { zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../../test/support/app.ts';
 import { importedEventsRoutes } from '../../../server/api/imported-counts.ts';
 import { projectRoutes } from '../../../server/api/projects.ts';
-import { systemClock } from '../../../base/clock.ts';
 import { createPick, exactValue } from '../../../../test/support/exact-values.ts';
 import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
-import { createLoadStage } from '../load/load-stage.ts';
-import {
-  eventsOf,
-  expectedOf,
-  rowsOf,
-  stageDays,
-  tempStaging,
-  uuidOf,
-  type TestEvent,
-} from '../../../../test/support/staged-days.ts';
-import { createTestRun, type TestRun } from '../../../../test/support/leased-run.ts';
-import type { VerifyResult } from '../../run/results.ts';
-import { stagingKeys, type Staging } from '../../staging.ts';
+import { eventsOf, expectedOf, rowsOf, uuidOf, type TestEvent } from '../../../../test/support/staged-days.ts';
 import { exactNumberFrom, parseExactValues } from '../../../base/exact-json.ts';
-import { TargetWaitError, type StoredCount, type Target, type TargetReader } from '../../target.ts';
+import { TargetWaitError, type StoredCount, type Target } from '../../target.ts';
 import { openHttpTarget } from '../../targets/http-target.ts';
 import type { HttpRequest } from '../../targets/http-request.ts';
-import { createAttachTurns, openProjectTarget } from '../../targets/project-target.ts';
+import { loadRun, type LoadedRun } from '../../../../test/support/loaded-run.ts';
+import type { RunStore } from '../../../stores/events/run-tables.ts';
 import type { SentEvent } from '../../../../test/support/batch-service.ts';
-import { createStoreInserter, openIngest } from '../../../../test/support/store-ingest.ts';
-import { bytesOf } from '../../../../test/support/check-stage.ts';
-import { createVerifyStage, type VerifyDeps } from './verify-stage.ts';
+import { createStoreInserter } from '../../../../test/support/store-ingest.ts';
 
 let chdb: TempChdb;
 beforeAll(async () => {
@@ -35,67 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => chdb.close());
 
-interface Loaded extends AsyncDisposable {
-  readonly test: TestRun;
-  readonly staging: Staging;
-  readonly target: Target;
-  readonly reader: TargetReader;
-  readonly events: readonly TestEvent[];
-  readonly insert: (events: readonly SentEvent[]) => Promise<void>;
-  verify(more?: Partial<VerifyDeps>): Promise<VerifyResult>;
+function load(...args: AfterStore<Parameters<typeof loadRun>>): Promise<LoadedRun> {
+  return loadRun(chdb.store, ...args);
 }
-
-/** Loads events through the ingest of a new project; `change` decides what the store gets of each batch. */
-async function load(
-  change: (events: readonly SentEvent[]) => readonly SentEvent[] = (events) => events,
-  before: (insert: Loaded['insert']) => Promise<void> = async () => {},
-  made: (event: TestEvent) => TestEvent = (event) => event,
-  counts: Readonly<Record<string, number>> = { '2024-03-01': 300, '1969-12-30': 20 },
-): Promise<Loaded> {
-  const test = createTestRun('run-1');
-  const { projectId } = test.run;
-  const temp = await tempStaging();
-  const { staging } = temp;
-  const runStore = chdb.store;
-  const insert = createStoreInserter(chdb.store, projectId);
-  await before(insert);
-  const target = openProjectTarget({
-    projectId,
-    runId: 'run-1',
-    ingest: openIngest(async (body) => {
-      const lines = zstdDecompressSync(body).toString('utf8').split('\n');
-      await insert(change(lines.map((line) => parseExactValues(line) as unknown as SentEvent)));
-    }),
-    store: chdb.store,
-    isWatched: async () => true,
-    turns: createAttachTurns(),
-    drained: () => Promise.resolve(),
-  });
-  const days = Object.fromEntries(
-    Object.entries(counts).map(([day, count]) => [day, eventsOf('run-1', day, count).map(made)]),
-  );
-  await stageDays(test, { staging, runStore }, days, 64);
-  const deps = { target, staging, runStore, frameEvents: 64, clock: systemClock, sleep, failpoint: () => {} };
-  await createLoadStage(deps)(test.hold().leased);
-  return {
-    test,
-    staging,
-    target,
-    reader: target.reader as TargetReader,
-    insert,
-    events: Object.values(days).flat(),
-    verify: async (more = {}) => {
-      await createVerifyStage({ ...deps, ...more })(test.hold().leased);
-      return JSON.parse((await bytesOf(staging, stagingKeys.verify('run-1'))).toString()) as VerifyResult;
-    },
-    [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
-  };
-}
-
-async function sleep(_ms: number, signal: AbortSignal): Promise<void> {
-  await new Promise((done) => setTimeout(done, 5));
-  signal.throwIfAborted();
-}
+type AfterStore<Args> = Args extends readonly [RunStore, ...infer Rest] ? Rest : never;
 
 const at = (events: readonly TestEvent[], n: number): TestEvent => {
   const event = events[n];

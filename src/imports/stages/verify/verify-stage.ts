@@ -16,6 +16,8 @@ import { compareDay, type FoundOnDay } from './compare-day.ts';
 import { createTableComparer, type TableComparer } from './compare-with-table.ts';
 import { createCountsReader, type CountsReader } from './counts-reader.ts';
 import { createDifferences, type Differences } from './differences.ts';
+import type { ExpiredBefore } from '../../run/expired-before.ts';
+import { withoutExpired } from './without-expired.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import {
   differingEvents,
@@ -39,6 +41,8 @@ export interface VerifyDeps {
   readonly activeTransformations?: (() => Promise<readonly string[]>) | undefined;
   /** Returns what is known here about these runs. */
   readonly knownRuns?: EarlierRuns['known'] | undefined;
+  /** The retention of the target's project, if it removes historical events and is known. */
+  readonly expiredBefore?: (() => Promise<ExpiredBefore | undefined>) | undefined;
   readonly random?: () => number;
   readonly failpoint?: Failpoint;
   /** Words of advice; default those of the API. */
@@ -52,6 +56,8 @@ interface Verify extends VerifyDeps {
   readonly sleep: Sleep;
   readonly failpoint: Failpoint;
   readonly transformations: ActiveTransformations;
+  /** `undefined` if no event expires. */
+  readonly retention: ExpiredBefore | undefined;
   readonly counts: CountsReader;
   /** `undefined` if the target is another store. */
   readonly comparer: TableComparer | undefined;
@@ -87,11 +93,12 @@ async function verifyDays(deps: VerifyDeps, leased: LeasedRun, days: readonly St
   try {
     await retry(() => target.settled(leased.signal));
     const transformations = await retry(() => activeTransformations(deps, reader, leased.signal));
+    const retention = await deps.expiredBefore?.();
     const failpoint = deps.failpoint ?? (() => {});
     const counts = createCountsReader({ reader, retry, signal: leased.signal }, days);
     const assertTable = tableAssertion({ runStore: deps.runStore, ref: refOf(leased), retry }, days);
     const comparer = openComparer({ ...deps, leased, reader, transformations, counts }, days);
-    const found = { leased, reader, retry, failpoint, transformations, counts, comparer, assertTable };
+    const found = { leased, reader, retry, failpoint, transformations, retention, counts, comparer, assertTable };
     const verify = { sleep, ...deps, ...found, changedAt: clock.now() };
     return await compareDays(verify, days, progress);
   } catch (error) {
@@ -159,11 +166,11 @@ async function activeTransformations(
 }
 
 /** Returns whether the only result is that everything is stored. */
-function isPlain({ cells, byOthers, transformed, isWhole }: VerifiedDay): boolean {
-  return cells.length === 0 && byOthers.size === 0 && transformed === 0 && isWhole;
+function isPlain({ cells, byOthers, transformed, expired, isWhole }: VerifiedDay): boolean {
+  return cells.length === 0 && byOthers.size === 0 && transformed === 0 && expired === 0 && isWhole;
 }
 
-const plainDay = { byOthers: new Map<string, number>(), otherProperties: 0, transformed: 0, cells: [] };
+const plainDay = { byOthers: new Map<string, number>(), otherProperties: 0, transformed: 0, expired: 0, cells: [] };
 
 async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Promise<VerifiedDay> {
   const { leased, staging } = verify;
@@ -173,9 +180,11 @@ async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Prom
   const total = sumOf(expected);
   if (day.verified) return { ...plainDay, expected: total, found: total, isWhole: true };
   const refusedKeys = new Set(refused.map(expectedKey));
-  const { stored, compared, transformed } = await settle(verify, { day, expected, refused: refusedKeys });
+  const { stored, compared, transformed, expired } = await settle(verify, { day, expected, refused: refusedKeys });
   const isWhole = haveContents(expected, stored);
-  if (compared === undefined) return { ...plainDay, expected: total, found: total, isWhole, transformed };
+  if (compared === undefined) {
+    return { ...plainDay, expected: total, found: total - expired, isWhole, transformed, expired };
+  }
   const { differences, found, agreeing } = compared;
   all.merge(differences);
   const cells = [...differences.events()].toSorted().map((event): VerifyCell => {
@@ -184,7 +193,7 @@ async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Prom
     return { day: day.day, event, expected: expectedCount, found: stored };
   });
   const { counts, ...others } = found;
-  return { expected: total, found: agreeing + sum(counts.values()), ...others, isWhole, cells };
+  return { expected: total, found: agreeing + sum(counts.values()) - expired, ...others, expired, isWhole, cells };
 }
 
 interface DayToCompare {
@@ -207,6 +216,8 @@ interface SettledDay {
   readonly compared: ComparedDay | undefined;
   /** Events of names of which only the contents differ, if transformations may have changed them. */
   readonly transformed: number;
+  /** Events that the retention of the project has removed. */
+  readonly expired: number;
 }
 
 /**
@@ -217,30 +228,30 @@ async function settle(verify: Verify, of: DayToCompare): Promise<SettledDay> {
   const { leased, clock, sleep, target, transformations } = verify;
   const { day } = of.day;
   const lagMs = target.lagMs ?? 0;
-  let stored = await verify.counts.first(of.day);
+  let { stored, expired } = withoutExpired(of, await verify.counts.first(of.day), verify.retention);
   // Comparing event by event would be in vain while it changes.
   for (let isAtRest = true, isCompared = false; ;) {
     const differing = differingEvents(of.expected, stored);
     // Active transformations add labels to every event, so contents reveal nothing new.
     if (differing.length === 0 || (transformations.count > 0 && haveSameIdentities(of.expected, stored))) {
       const transformed = differing.reduce((all, event) => all + (stored.get(event)?.count ?? 0), 0);
-      return { stored, compared: undefined, transformed };
+      return { stored, compared: undefined, transformed, expired };
     }
     const restMs = verify.changedAt + lagMs - clock.now();
     if (restMs <= 0 || (isAtRest && !isCompared)) {
       const compared = await compareNames(verify, of, differing);
       isCompared = true;
-      if (restMs <= 0 || !compared.differences.areMissing()) return { stored, compared, transformed: 0 };
+      if (restMs <= 0 || !compared.differences.areMissing()) return { stored, compared, transformed: 0, expired };
     }
     const reason = `comparing ${day} again, because the target may not return everything yet`;
     leased.waiting({ reason, until: clock.now() + restMs });
     await sleep(Math.min(pollMs, restMs), leased.signal);
-    const again = await verify.counts.again(of.day);
-    isAtRest = differingEvents(stored, again).length === 0;
+    const again = withoutExpired(of, await verify.counts.again(of.day), verify.retention);
+    isAtRest = differingEvents(stored, again.stored).length === 0;
     if (isAtRest) continue;
     verify.changedAt = clock.now();
     isCompared = false;
-    stored = again;
+    ({ stored, expired } = again);
   }
 }
 

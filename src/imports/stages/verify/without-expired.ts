@@ -1,0 +1,29 @@
+import { dayMs } from '../../../base/time.ts';
+import type { ExpiredBefore } from '../../run/expired-before.ts';
+import type { StoredDay } from '../../run/import-day.ts';
+import type { StoredCount } from '../../target.ts';
+
+type Counts = ReadonlyMap<string, StoredCount>;
+
+/**
+ * Returns what is stored of a day, with names that have expired on that day as expected: their events may have been removed, all or some
+ * of them, and are not missing.
+ */
+export function withoutExpired(
+  { day, expected }: { readonly day: Pick<StoredDay, 'day'>; readonly expected: Counts },
+  stored: Counts,
+  retention: ExpiredBefore | undefined,
+): { readonly stored: Counts; readonly expired: number } {
+  if (retention === undefined) return { stored, expired: 0 };
+  const end = Date.parse(day.day) + dayMs;
+  const shown = new Map(stored);
+  let expired = 0;
+  for (const [event, count] of expected) {
+    const lacking = count.count - (stored.get(event)?.count ?? 0);
+    const limit = retention(event);
+    if (limit === null || end > limit || lacking <= 0) continue;
+    shown.set(event, count);
+    expired += lacking;
+  }
+  return { stored: shown, expired };
+}
