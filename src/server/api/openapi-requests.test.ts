@@ -76,6 +76,7 @@ const askMore = new Set([
   // A config whose plugin receives events.
   'post /api/projects/{project_id}/event_replays',
   // Of two times the one before the other.
+  'post /api/projects/{project_id}/tracking_plan/learn',
   'get /api/projects/{project_id}/pipeline_transformation_configs/metrics',
   'get /api/projects/{project_id}/pipeline_import_apps_configs/metrics',
 ]);

@@ -43,6 +43,7 @@ import { retentionRoutes } from './retention.ts';
 import { signInRoutes } from './sign-in.ts';
 import { statusRoutes, type StatusSource } from './status.ts';
 import { sampleEventRoutes } from './sample-events.ts';
+import { trackingPlanLearnRoutes } from './tracking-plan-learn.ts';
 import { trackingPlanRoutes } from './tracking-plan.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';
 import { currentUserRoutes } from './current-user.ts';
@@ -200,6 +201,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...groupRoutes({ db }),
     ...ingestionWarningRoutes(deps),
     ...trackingPlanRoutes(deps),
+    ...trackingPlanLearnRoutes(deps),
     ...deadLetterRoutes(deps),
     ...deadLetterReplayRoutes(deps),
     ...deadLetterTrialRoutes({ ...deps, trials }),

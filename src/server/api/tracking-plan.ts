@@ -39,8 +39,10 @@ export interface TrackingPlanDeps {
   readonly clock: Clock;
 }
 
-const path = '/api/projects/:project_id/tracking_plan';
-const tag = 'Tracking plan';
+export const trackingPlanPath = '/api/projects/:project_id/tracking_plan';
+export const planTag = 'Tracking plan';
+const path = trackingPlanPath;
+const tag = planTag;
 const read = { scope: 'tracking_plan:read', tag } as const;
 const write = { scope: 'tracking_plan:write', tag } as const;
 const ifMatch = 'Honours If-Match with the `ETag` that was read: it is refused (412) if the plan has changed since.';
@@ -132,7 +134,9 @@ function testRoute({ db }: TrackingPlanDeps): ApiRoute {
     handler: async (request) => {
       const { events, plan: given } = request.body;
       const plan = compilePlan(
-        given === undefined ? planOf(await findPlan(db, request.project().id)) : validPlan(given, 'plan__'),
+        given === undefined
+          ? (readStored(await findPlan(db, request.project().id)) ?? emptyPlan)
+          : validPlan(given, 'plan__'),
       );
       const results = events.map(({ event, properties = {} }) => {
         const found = plan.check(event, properties);
@@ -247,9 +251,10 @@ function validPlan(body: unknown, prefix = ''): TrackingPlan {
   }
 }
 
-function planOf(version: PlanVersion | undefined): TrackingPlan {
+/** Returns the plan of a version; `undefined` if it has none. */
+export function readStored(version: PlanVersion | undefined): TrackingPlan | undefined {
   const text = version?.plan ?? null;
-  return text === null ? emptyPlan : readPlan(parseExact(text));
+  return text === null ? undefined : readPlan(parseExact(text));
 }
 
 function reply(version: PlanVersion | undefined): ApiReply {

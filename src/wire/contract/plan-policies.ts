@@ -28,3 +28,12 @@ export const planLimits = {
   /** JSON of the whole plan. */
   planBytesMax: 1024 * 1024,
 } as const;
+
+/** Limits of learning a plan from stored events. */
+export const learnLimits = {
+  sampleDefault: 100_000,
+  sampleMax: 100_000_000,
+  /** Different texts of a property up to which they are suggested as allowed values. */
+  valuesMax: 20,
+  valueCharsMax: 100,
+} as const;

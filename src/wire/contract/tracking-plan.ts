@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { orNull } from './or-null.ts';
-import { planLimits, planPolicies, planPolicyMeanings, unplannedPolicies } from './plan-policies.ts';
+import { learnLimits, planLimits, planPolicies, planPolicyMeanings, unplannedPolicies } from './plan-policies.ts';
 import { pageSchema } from './pagination.ts';
 import { stated } from './stated.ts';
 
@@ -151,3 +151,75 @@ export const planTestResultSchema = Type.Object({
   ),
 });
 export type PlanTestResult = Static<typeof planTestResultSchema>;
+
+export const planLearnSchema = Type.Object({
+  after: Type.Optional(
+    Type.String({
+      ...stated.time,
+      maxLength: 64,
+      description: 'Only events from this ISO 8601 time on. Default: the first.',
+    }),
+  ),
+  before: Type.Optional(
+    Type.String({ ...stated.time, maxLength: 64, description: 'Only events before this ISO 8601 time.' }),
+  ),
+  events: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: planLimits.nameCharsMax }), {
+      minItems: 1,
+      maxItems: 100,
+      description: 'Only events with one of these names. `*` matches any characters.',
+    }),
+  ),
+  sample: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: learnLimits.sampleMax,
+      default: learnLimits.sampleDefault,
+      description: 'Events to sample, about. All are read if there are no more.',
+    }),
+  ),
+  replace: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'Whether schemas of events that the plan contains are learned again. Otherwise only missing events and properties are added.',
+    }),
+  ),
+});
+
+export const planLearnResultSchema = Type.Object({
+  version: versionFields.version,
+  total: Type.Integer({ description: 'Number of stored events that match.' }),
+  sampled: Type.Integer({ description: 'Number of events that were read.' }),
+  draft: trackingPlanSchema,
+  changes: Type.Array(
+    Type.Object({
+      event: Type.String(),
+      property: orNull(Type.String(), 'Null for the event as a whole.'),
+      kind: Type.Enum(['added', 'changed', 'removed']),
+    }),
+    { description: 'How the draft differs from the plan.' },
+  ),
+  seen: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      count: Type.Integer({ description: 'Sampled events of this name.' }),
+      properties: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          share: Type.Number({ description: 'Share of these events that have the property, 0 to 1.' }),
+          types: Type.Record(Type.String(), Type.Integer(), { description: 'Number of values of each type.' }),
+          values: orNull(
+            Type.Array(Type.String()),
+            `Every text value. Null if there are more than ${learnLimits.valuesMax}, or longer ones than ${learnLimits.valueCharsMax} characters.`,
+          ),
+        }),
+      ),
+    }),
+    {
+      description: 'What the sample contains, most frequent event first. Names of client libraries (`$…`) are skipped.',
+    },
+  ),
+  left_out: Type.Array(Type.String(), { description: 'Names of events that exceed the limits of a plan.' }),
+});
+export type PlanLearnResult = Static<typeof planLearnResultSchema>;
