@@ -14,6 +14,7 @@ import {
 import { tempChdb, type TempChdb } from '../../test/support/chdb.ts';
 import { countExpired, monthsWithExpired } from '../stores/events/expired-counts.ts';
 import { addRemoved, nothingRemoved, type RemovedRows } from '../stores/events/expired-rows.ts';
+import { StoreUnavailableError } from '../stores/events/eventstore.ts';
 import { expiryOf, keepAll } from '../stores/events/retention-policy.ts';
 import type { RetentionPolicy } from '../wire/contract/retention.ts';
 
@@ -63,14 +64,26 @@ it('whole months of two projects are dropped, and what goes and stays is what th
   expect(await storedHistory(chdb.store)).toEqual(kept);
 });
 
-it('names and kinds with other days are removed from months that others share', async () => {
+it('names and kinds with other days are removed from months that others share, with the engine killed at any moment', async () => {
   const after = splitHistory(rows, wholeMonths);
   const { kept } = splitHistory(rows, mixed);
   const both = new Map([...kept].filter(([key]) => after.kept.has(key)));
   const expected = eventsOf(after.kept) - eventsOf(both);
   expect(await previewed(mixed)).toBe(expected);
-  const removed = await remove(mixed);
-  expect(removed.droppedRows + removed.deletedRows).toBe(expected);
+  const outcomes: unknown[] = [];
+  for (const pauseMs of [0, 20, 60]) {
+    const removing = remove(mixed).catch((error: unknown) => error);
+    await new Promise((done) => setTimeout(done, pauseMs));
+    const { pid } = chdb.supervisor;
+    if (pid !== undefined) process.kill(pid, 'SIGKILL');
+    outcomes.push(await removing);
+    await expect.poll(() => chdb.supervisor.pid, { timeout: 30_000 }).not.toBe(pid);
+    await expect.poll(async () => (await chdb.store.health()).ok, { timeout: 30_000 }).toBe(true);
+  }
+  expect(outcomes[0]).toBeInstanceOf(StoreUnavailableError);
+  const faults = outcomes.filter((outcome) => outcome instanceof Error);
+  expect(faults.filter((fault) => !(fault instanceof StoreUnavailableError))).toEqual([]);
+  await remove(mixed);
   expect(await storedHistory(chdb.store)).toEqual(both);
   expect(await remove(mixed)).toEqual(nothingRemoved);
 });

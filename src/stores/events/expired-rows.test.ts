@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { expiryConformance } from '../../../test/conformance/event-store/expiry.ts';
 import { countRows, newProject } from '../../../test/conformance/event-store/event-store.ts';
 import { attachAll, insertSegment, runRow } from '../../../test/support/run-table-rows.ts';
+import { StoreDeniedError } from './eventstore.ts';
 import { tempChdb } from '../../../test/support/chdb.ts';
 import { expiredSql, removeExpiredRows, type ProjectExpiry } from './expired-rows.ts';
 
@@ -46,9 +47,11 @@ it('counts again what a merge has replaced, and rewrites it in the end', async (
     {
       table: 'events',
       rows: async <Row>(sql: string) =>
-        (sql.includes('system.parts')
-          ? [{ name: '202403_1_1_0', bytes: '100' }]
-          : [{ part: '202403_1_1_0', total: '4', expired: '4' }]) as Row[],
+        (sql.includes('system.mutations')
+          ? []
+          : sql.includes('system.parts')
+            ? [{ name: '202403_1_1_0', bytes: '100' }]
+            : [{ part: '202403_1_1_0', total: '4', expired: '4' }]) as Row[],
       command: async (sql) => {
         commands.push(sql.split(' ').slice(3, 5).join(' '));
         if (sql.includes('DROP PART')) throw new Error('Code: 232. DB::Exception: no part');
@@ -73,4 +76,41 @@ it('rejects with the error of the engine if a part cannot be dropped', async () 
     [expiry],
   );
   await expect(removal).rejects.toThrow('not enough space');
+});
+
+it('does not repeat a delete that the engine has not completed, and reports why it cannot', async () => {
+  const commands: string[] = [];
+  const removal = removeExpiredRows(
+    {
+      table: 'events',
+      rows: async <Row>(sql: string) =>
+        (sql.includes('system.mutations')
+          ? [{ reason: 'Code: 243. not enough space' }]
+          : sql.includes('system.parts')
+            ? []
+            : [{ part: 'p', total: '2', expired: '1' }]) as Row[],
+      command: async (sql) => void commands.push(sql),
+    },
+    202_403,
+    [expiry],
+  );
+  await expect(removal).rejects.toThrow('The event store cannot delete expired rows: Code: 243');
+  expect(commands).toEqual([]);
+});
+
+it('needs no permission for tables of the system', async () => {
+  const denied = (): never => {
+    throw new StoreDeniedError('denied');
+  };
+  const removed = await removeExpiredRows(
+    {
+      table: 'events',
+      rows: async <Row>(sql: string) =>
+        sql.includes('system.') ? denied() : ([{ part: 'p', total: '2', expired: '1' }] as Row[]),
+      command: async () => undefined,
+    },
+    202_403,
+    [expiry],
+  );
+  expect(removed).toEqual({ droppedRows: 0, droppedParts: 0, deletedRows: 1, bytes: 0 });
 });

@@ -1,5 +1,6 @@
 import { assert } from '../../base/assert.ts';
-import { StoreUnavailableError } from './eventstore.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreDeniedError, StoreUnavailableError } from './eventstore.ts';
 import { engineCode } from './engine-errors.ts';
 import { checkMonth } from './run-table-names.ts';
 
@@ -39,6 +40,8 @@ export interface ExpiryTable {
 
 const partForm = /^[A-Za-z0-9_-]{1,200}$/;
 const attempts = 3;
+const deletePollMs = 1000;
+const deletePollsMax = 60;
 /** The part was merged in the meantime, or is being merged. */
 const replacedCodes = new Set([
   232, // NO_SUCH_DATA_PART
@@ -71,6 +74,7 @@ export async function removeExpiredRows(
     if (dropped.length < whole.length) continue;
     const mixed = parts.filter((part) => !whole.includes(part));
     if (mixed.length === 0) return removed;
+    await waitForEarlierDelete(access, month);
     await access.command(deleteExpiredSql(access.table, month, expired));
     const bytes = sum(mixed, (part) => Math.round((part.bytes * part.expired) / part.total));
     return addRemoved(removed, { ...nothingRemoved, deletedRows: sum(mixed, (part) => part.expired), bytes });
@@ -100,9 +104,11 @@ async function partsWithExpired({ table, rows }: ExpiryTable, month: number, exp
 WHERE _partition_id = ${of} GROUP BY part HAVING expired > 0 ORDER BY part`,
   );
   if (counted.length === 0) return [];
-  const listed = await rows<{ name: string; bytes: string }>(
-    `SELECT name, bytes_on_disk AS bytes FROM system.parts
+  const listed = await ofSystem(() =>
+    rows<{ name: string; bytes: string }>(
+      `SELECT name, bytes_on_disk AS bytes FROM system.parts
 WHERE database = currentDatabase() AND table = '${table}' AND active AND partition_id = ${of}`,
+    ),
   );
   const bytes = new Map(listed.map((part) => [part.name, Number(part.bytes)]));
   return counted.map((row) => {
@@ -110,6 +116,36 @@ WHERE database = currentDatabase() AND table = '${table}' AND active AND partiti
     const [total, expiredRows] = [Number(row.total), Number(row.expired)];
     return { part: row.part, total, expired: expiredRows, bytes: bytes.get(row.part) ?? 0 };
   });
+}
+
+/** Tables of the system that a user may not be permitted to read only give figures and reasons. */
+async function ofSystem<Row>(read: () => Promise<Row[]>): Promise<Row[]> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof StoreDeniedError) return [];
+    throw error;
+  }
+}
+
+/**
+ * Waits for a delete in the month whose caller did not see its end: the engine continues it, and another one would only be added to it.
+ * Rejects with StoreUnavailableError if that takes long.
+ */
+async function waitForEarlierDelete({ table, rows }: ExpiryTable, month: number): Promise<void> {
+  const sql = `SELECT latest_fail_reason AS reason FROM system.mutations
+WHERE database = currentDatabase() AND table = '${table}' AND NOT is_done
+  AND position(command, 'DELETE IN PARTITION ID ''${checkMonth(month)}''') > 0`;
+  for (let polls = 0; polls < deletePollsMax; polls++) {
+    const [open] = await ofSystem(() => rows<{ reason: string }>(sql));
+    if (open === undefined) return;
+    if (open.reason !== '')
+      throw new StoreUnavailableError(`The event store cannot delete expired rows: ${open.reason}`);
+    await sleep(deletePollMs);
+  }
+  throw new StoreUnavailableError(
+    `The event store is still deleting expired rows of ${month}; the next attempt continues.`,
+  );
 }
 
 /** Returns those that were still there. */
