@@ -101,6 +101,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^yaml$/, /^src\/cli\/(files\/|write-yaml)/],
   [/^pino$/, /^src\/server\/telemetry\/log\.ts$/],
   [/^prom-client$/, /^src\/server\/telemetry\/metrics\.ts$/],
+  [/^@opentelemetry\//, /^src\/server\/telemetry\/(open-telemetry|otlp-metrics)\.ts$/],
   [/^ajv/, /^src\/(server\/http|plugins)\//],
   [/^isolated-vm$/, /^src\/plugins\/sandbox\//],
   [/^esbuild$/, /^src\/(plugins\/sandbox|plugins\/packages)\//],

@@ -40,6 +40,7 @@ const notBundled = [
   'mysql2',
   'google-auth-library',
   'nodemailer',
+  '@opentelemetry/*',
 ];
 
 if (!existsSync(sources)) {

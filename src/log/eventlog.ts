@@ -37,6 +37,8 @@ export interface RecordHeader {
   readonly part?: number;
   /** Set if the events already have rows in the event store. If absent, rows are stored as well. */
   readonly rowsStored?: RowsStored;
+  /** Context of the batch's span, if it is traced (W3C Trace Context). */
+  readonly traceparent?: string;
 }
 
 /**

@@ -13,9 +13,8 @@ export function parseRecordHeader(text: string): RecordHeader | undefined {
 
 function isHeader(value: unknown): value is RecordHeader {
   if (typeof value !== 'object' || value === null) return false;
-  const { projectId, receivedAt, sentAt, ip, encoding, events, requestId, part, rowsStored } = value as Partial<
-    Record<keyof RecordHeader, unknown>
-  >;
+  const { projectId, receivedAt, sentAt, ip, encoding, events, requestId, part, rowsStored, traceparent } =
+    value as Partial<Record<keyof RecordHeader, unknown>>;
   return (
     Number.isInteger(projectId) &&
     typeof receivedAt === 'number' &&
@@ -25,6 +24,7 @@ function isHeader(value: unknown): value is RecordHeader {
     Number.isInteger(events) &&
     typeof requestId === 'string' &&
     (part === undefined || Number.isInteger(part)) &&
+    (traceparent === undefined || typeof traceparent === 'string') &&
     (rowsStored === undefined || rowsStoredFor.some((each) => each === rowsStored))
   );
 }

@@ -17,6 +17,7 @@ import { holdSlot, SlotLostError, type SlotHold } from '../stores/metadata/slot-
 import type { WindowStorage } from '../plugins/services/window-storage.ts';
 import type { Log } from '../server/telemetry/log.ts';
 import type { Metrics } from '../server/telemetry/metrics.ts';
+import type { Tracing } from '../server/telemetry/tracing.ts';
 import type { ConfigReads } from './transform/config-reads.ts';
 import { TransformChains } from './transform/transform-chains.ts';
 import type { TransformConfig } from './transform/transform-configs.ts';
@@ -64,6 +65,8 @@ export interface PipelineDeps {
   readonly rebuildPollMs?: number;
   /** State shared with the consumers of other slots in this process. Default: there are no others. */
   readonly siblings?: Siblings;
+  /** Default: nothing is traced. */
+  readonly tracing?: Pick<Tracing, 'stored'> | undefined;
   /** Scans that capture forwards for records of this slot. Default: none. */
   readonly scans?: Pick<ScanReceiver, 'take'> | undefined;
 }
@@ -352,11 +355,19 @@ class Consumer {
     this.#failureLog.recovered();
     this.#limits.record(window.lane, window.counts.events, performance.now() - startedAt);
     countWindow(metrics, window);
+    this.#trace(window);
     const { oldestReceivedAt } = window;
     if (oldestReceivedAt !== undefined)
       this.#reportLag(window.lane, Math.max(0, clock.now() - oldestReceivedAt) / 1000);
     if (window.live.seen.length + window.live.skipped.length > 0) this.#deps.live?.publish(window.live);
     if (window.rows.rows < smallWindowEvents) this.#smallInsertAt[window.lane] = startedAt;
+  }
+
+  #trace({ lane, traceparents, counts, rows, startedAt, computedAt }: Window): void {
+    const { tracing, clock } = this.#deps;
+    if (traceparents.length === 0) return;
+    const { events } = counts;
+    tracing?.stored({ lane, traceparents, events, rows: rows.rows, startedAt, computedAt, storedAt: clock.now() });
   }
 
   /** Inserts the window, retrying while the store is unavailable; other failures propagate. */

@@ -139,6 +139,7 @@ export class WindowBuilder {
     this.#groups.begin(input.number);
     this.#rows.begin(input.rowsMax);
     this.#turnStartedAt = performance.now();
+    const startedAt = this.#deps.clock.now();
     const end = await this.#takeRecords(input);
     return {
       number: input.number,
@@ -156,6 +157,8 @@ export class WindowBuilder {
       live: this.#live.take(),
       violations: this.#violations.take(),
       ...this.#results.take(),
+      startedAt,
+      computedAt: this.#deps.clock.now(),
     };
   }
 

@@ -15,6 +15,7 @@ interface Results {
   readonly deadLetters: readonly DeadLetterRow[];
   readonly counts: WindowCounts;
   readonly oldestReceivedAt: number | undefined;
+  readonly traceparents: readonly string[];
 }
 
 /** Collects everything of a window except rows and persons. */
@@ -26,6 +27,7 @@ export class WindowResults {
   #deadLetters: DeadLetterRow[] = [];
   #counts = noCounts();
   #oldestReceivedAt: number | undefined;
+  #traceparents: string[] = [];
 
   constructor(logId: string, clock: Clock, live: LiveNotes) {
     this.#logId = logId;
@@ -36,6 +38,7 @@ export class WindowResults {
   received({ header, body }: IntactRecord): void {
     this.#counts.bodyBytes += body.byteLength;
     this.#oldestReceivedAt = Math.min(this.#oldestReceivedAt ?? Infinity, header.receivedAt);
+    if (header.traceparent !== undefined) this.#traceparents.push(header.traceparent);
   }
 
   events(count: number): void {
@@ -88,11 +91,13 @@ export class WindowResults {
       deadLetters: this.#deadLetters,
       counts: this.#counts,
       oldestReceivedAt: this.#oldestReceivedAt,
+      traceparents: this.#traceparents,
     };
     this.#warnings = createWarningTally();
     this.#deadLetters = [];
     this.#counts = noCounts();
     this.#oldestReceivedAt = undefined;
+    this.#traceparents = [];
     return taken;
   }
 

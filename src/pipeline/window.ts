@@ -59,6 +59,11 @@ export interface Window {
   readonly deadLetters: readonly DeadLetterRow[];
   /** Published to readers of the live stream once the window is stored. */
   readonly live: Sightings;
+  /** Contexts of the traced batches of the range. */
+  readonly traceparents: readonly string[];
+  /** When its computation began and ended, ms since the epoch. */
+  readonly startedAt: number;
+  readonly computedAt: number;
   readonly counts: WindowCounts;
   /** Arrival of its oldest event, ms since the epoch; undefined if all records are damaged. */
   readonly oldestReceivedAt: number | undefined;

@@ -47,7 +47,7 @@ export const runBy: Readonly<Record<string, readonly Blocks[]>> = {
     { page: guide('retention') },
     { page: guide('schedules') },
     { page: guide('segment-libraries') },
-    { page: guide('transformations') },
+    { page: guide('transformations'), heading: /^(?!Replay stored events)/ },
   ],
   'test/e2e/guide-operations.test.ts': [
     { page: moved('heap'), heading: 'Run the import' },
@@ -76,6 +76,16 @@ export const notRun: readonly (Blocks & { readonly reason: string })[] = [
     page: guide('operations'),
     heading: 'Move to a cluster',
     reason: 'stops a unit of systemd, and wants PostgreSQL and ClickHouse; src/stores/move/move.services.test.ts moves',
+  },
+  {
+    page: guide('operations'),
+    heading: 'Traces and metrics over OTLP',
+    reason: 'runs the service; test/e2e/open-telemetry.test.ts does so with a collector',
+  },
+  {
+    page: guide('transformations'),
+    heading: 'Replay stored events through a plugin',
+    reason: 'wants a plugin that receives events; test/e2e/console-transformations.test.ts installs one',
   },
   { page: guide('operations'), heading: 'Run as a systemd service', reason: 'installs a unit of systemd as root' },
   { page: 'CONTRIBUTING.md', reason: 'what a test run itself consists of' },

@@ -29,5 +29,8 @@ export function windowOf(project_id: number): Window {
     live: { seen: [], skipped: [] },
     counts: { events: 1, bodyBytes: 0, stored: 1, dropped: new Map(), dead: new Map() },
     oldestReceivedAt: 0,
+    traceparents: [],
+    startedAt: 0,
+    computedAt: 0,
   };
 }

@@ -4,6 +4,7 @@ import { importSettings } from './import-settings.ts';
 import { noticeSettings } from './notice-settings.ts';
 import { processingSettings } from './processing-settings.ts';
 import { signInSettings } from './sign-in-settings.ts';
+import { telemetrySettings } from './telemetry-settings.ts';
 
 /**
  * Every setting, declared once. Types, validation, `--help`, `millrace config show` and docs/reference/settings.md are
@@ -91,6 +92,7 @@ export const settingDefinitions = {
     help: 'Project key (phc_…) of the first project. Empty for a random one.',
   },
   ...signInSettings,
+  ...telemetrySettings,
   historicalAgreement: {
     env: 'MILLRACE_HISTORICAL_AGREEMENT',
     type: 'choice',

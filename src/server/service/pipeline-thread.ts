@@ -12,6 +12,7 @@ import { publishOver, watchesOver } from './live-thread.ts';
 import { mainThreadOver } from './main-thread.ts';
 import { createPluginRuntime } from './plugin-runtime.ts';
 import { connectionsPerThread, openEventLogReaders, openEventStore, openMetadata } from './stores.ts';
+import { openTracing } from './telemetry.ts';
 import { openThread } from './thread.ts';
 import { newId } from '../../base/ids.ts';
 import type { Settings } from '../config/settings.ts';
@@ -107,8 +108,10 @@ const plugins = createPluginRuntime({
   main: mainThreadOver(call),
   storageOf: (configId, projectId) => consumers.storageOf(configId, projectId),
 });
+const tracing = await openTracing(settings, log);
 const consumers = createSlotConsumers({
   ...base,
+  tracing,
   slots: readers.slots,
   openReader: async (slot) => readers.reader(slot),
   store,
@@ -129,6 +132,7 @@ serve({
   answers: { watch: async (watches: readonly Watch[]) => consumers.watch(watches) },
   stop: async () => {
     await slots.stop();
+    await tracing?.close();
     await plugins.close();
     await readers.close();
     await store.close();

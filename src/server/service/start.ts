@@ -35,6 +35,7 @@ import { startPlugins, type StartedPlugins } from './plugins.ts';
 import { isCluster, rolesProblem, storesProblem, type Role } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import { startStatus } from './status.ts';
+import { createTracedIngest, openTracing, startMetricExports } from './telemetry.ts';
 import { startStores, type Stores, type StoresDeps } from './start-stores.ts';
 import { createWatchedIngest } from './watched-ingest.ts';
 import { hostThread, type ThreadHost } from './thread-host.ts';
@@ -50,6 +51,7 @@ import { watchConditions } from '../../queue/notices/watch-conditions.ts';
 import { fetchLoadedLate } from '../../plugins/outbound/load-late.ts';
 import { outboundTrust } from './plugin-environment.ts';
 import type { StatusSource } from '../api/status.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 
 export interface StartedService {
   readonly url: string;
@@ -119,9 +121,9 @@ async function startParts(
   const spreads = createSpreads({ clock, find: (projectId) => readSpread(stores.db, projectId) });
   // With Kafka, another process may have the slot.
   const scans = isCluster(settings) ? undefined : new ScanSender();
-  const counted = createCountedIngest(
-    createIngest({ ...base, log: stores.eventLog, spreads, ...(scans && { scans }) }),
-  );
+  const tracing = await startTelemetry(base, parts);
+  const toLog = createIngest({ ...base, log: stores.eventLog, spreads, ...(scans && { scans }) });
+  const counted = createCountedIngest(createTracedIngest(toLog, tracing));
   const ingest = createWatchedIngest(counted.ingest, { ...base, live });
   const deps: ServiceDeps = {
     ...base,
@@ -171,6 +173,15 @@ async function startParts(
   const started = describeStart(settings, server, first.project?.apiToken, loginToken);
   if (has('api')) saveAddress(settings.dataDir, started.url);
   return started;
+}
+
+/** Starts what is exported over OTLP. `parts` receives what must be stopped. */
+async function startTelemetry(base: StoresDeps, parts: AsyncDisposableStack): Promise<Tracing | undefined> {
+  const { settings, log } = base;
+  const tracing = await openTracing(settings, log);
+  if (tracing !== undefined) parts.defer(() => tracing.close());
+  await startMetricExports(settings, base, parts);
+  return tracing;
 }
 
 /** Answers probes during the start, unless the system chooses the port, which is unknown until the end. */

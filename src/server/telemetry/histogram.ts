@@ -5,6 +5,16 @@ export interface Histogram {
   observe(labels: Labels, value: number): void;
   /** Returns the Prometheus text format without a trailing newline. */
   text(): string;
+  points(): readonly HistogramPoint[];
+}
+
+export interface HistogramPoint {
+  readonly labels: Labels;
+  /** Upper bounds, ascending. */
+  readonly boundaries: readonly number[];
+  /** One more than there are boundaries; not cumulative. */
+  readonly counts: readonly number[];
+  readonly sum: number;
 }
 
 interface Cell {
@@ -48,6 +58,10 @@ export function createHistogram(definition: {
         `# TYPE ${name} histogram`,
         ...cells.all().flatMap(({ labels, cell }) => linesOf(labels, cell)),
       ].join('\n'),
+    points: () =>
+      cells
+        .all()
+        .map(({ labels, cell: { counts, sum } }) => ({ labels, boundaries: buckets, counts: [...counts], sum })),
   };
 }
 

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-import { createHistogram, type Histogram } from './histogram.ts';
+import { createHistogram, type Histogram, type HistogramPoint } from './histogram.ts';
 import { createLabelCells, type LabelCells } from './label-cells.ts';
 
 /**
@@ -208,7 +208,14 @@ export interface MetricsRegistry extends Metrics {
   values(name: CounterName | GaugeName): Promise<readonly MetricValue[]>;
   /** Returns the Prometheus text format. */
   text(): Promise<string>;
+  /** Returns the current values of all metrics, as of `text`. */
+  snapshot(): Promise<readonly MetricSnapshot[]>;
 }
+
+export type MetricSnapshot = { readonly name: string; readonly help: string } & (
+  | { readonly kind: 'counter' | 'gauge'; readonly points: readonly MetricValue[] }
+  | { readonly kind: 'histogram'; readonly points: readonly HistogramPoint[] }
+);
 
 export function createMetrics(): MetricsRegistry {
   const registry = new Registry();
@@ -224,6 +231,11 @@ export function createMetrics(): MetricsRegistry {
     else if (definition.kind === 'gauge') gauges.set(name, new Gauge(base));
     else histograms.set(name, createHistogram({ buckets: [], ...definition, name }));
   }
+  const refreshAll = () => Promise.allSettled(refreshers.map(async (refresh) => refresh()));
+  const values = async (name: MetricName): Promise<readonly MetricValue[]> => {
+    const { values: found = [] } = (await registry.getSingleMetric(name)?.get()) ?? {};
+    return found.map(({ labels, value }) => ({ labels: textsOf(labels), value }));
+  };
   return {
     count: (name, labels, by = 1) => {
       if (!(by >= 0 && by < Infinity)) throw new TypeError(`expected ${name} to grow by a number, got: ${by}`);
@@ -233,12 +245,19 @@ export function createMetrics(): MetricsRegistry {
     set: (name, labels, value) => gauges.get(name)?.set(labels, value),
     observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
     beforeText: (refresh) => void refreshers.push(refresh),
-    values: async (name) => {
-      const { values = [] } = (await registry.getSingleMetric(name)?.get()) ?? {};
-      return values.map(({ labels, value }) => ({ labels: textsOf(labels), value }));
+    values,
+    snapshot: async () => {
+      await refreshAll();
+      return Promise.all(
+        names.map(async (name): Promise<MetricSnapshot> => {
+          const { kind, help } = metricDefinitions[name];
+          if (kind === 'histogram') return { name, help, kind, points: histograms.get(name)?.points() ?? [] };
+          return { name, help, kind, points: await values(name) };
+        }),
+      );
     },
     text: async () => {
-      await Promise.allSettled(refreshers.map(async (refresh) => refresh()));
+      await refreshAll();
       const texts = names.map((name) => histograms.get(name)?.text() ?? registry.getSingleMetricAsString(name));
       return `${(await Promise.all(texts)).join('\n\n')}\n`;
     },

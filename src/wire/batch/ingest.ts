@@ -16,6 +16,8 @@ export interface AcceptedBatch {
   readonly sentAt?: number;
   readonly ip?: string;
   readonly requestId: string;
+  /** Trace that the batch belongs to, as in `RecordHeader`. */
+  readonly traceparent?: string;
   /** As in `RecordHeader`. */
   readonly rowsStored?: RowsStored;
   /** Scan of the uncompressed body, whose memory ingest may take. Omit it if the caller still needs it. */

@@ -96,7 +96,7 @@ function refusalOf(
 }
 
 function headerOf(batch: AcceptedBatch, part: number): RecordHeader {
-  const { projectId, receivedAt, encoding, events, requestId, sentAt, ip, rowsStored } = batch;
+  const { projectId, receivedAt, encoding, events, requestId, sentAt, ip, rowsStored, traceparent } = batch;
   return {
     projectId,
     receivedAt,
@@ -107,6 +107,7 @@ function headerOf(batch: AcceptedBatch, part: number): RecordHeader {
     ...(ip === undefined ? {} : { ip }),
     ...(part === 0 ? {} : { part }),
     ...(rowsStored && { rowsStored }),
+    ...(traceparent && { traceparent }),
   };
 }
 

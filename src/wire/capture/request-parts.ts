@@ -14,6 +14,14 @@ export function senderOf({ ip }: DirectRequest): string | undefined {
   return plain === '' ? undefined : plain;
 }
 
+/** Returns the trace that the client's request belongs to (W3C Trace Context), if the header is valid. */
+export function traceparentOf({ headers }: Pick<DirectRequest, 'headers'>): string | undefined {
+  const { traceparent } = headers;
+  return typeof traceparent === 'string' && /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent)
+    ? traceparent
+    : undefined;
+}
+
 /** Counts bytes that a request keeps in memory in addition to its body. Throws ApiError 503 if the budget is exhausted. */
 export type Hold = (bytes: number) => void;
 

@@ -8,7 +8,7 @@ import {
 } from '../contract/segment.ts';
 import { refuseLargeWrapped } from './decode.ts';
 import type { BodyBudget } from './read-body.ts';
-import { hintsOf, queryOf, senderOf, withBody } from './request-parts.ts';
+import { hintsOf, queryOf, senderOf, traceparentOf, withBody } from './request-parts.ts';
 import { answerOptions, get, slashed } from './routes-get.ts';
 import { keyOfRequest } from './segment-key.ts';
 import { takeSegment, type SegmentDeps } from './take-segment.ts';
@@ -55,7 +55,8 @@ async function answer(
     const completeAt = performance.now();
     const hints = hintsOf(request, query);
     const receivedAt = deps.clock.now();
-    return takeSegment(deps, { body, hints, hold, type, key, ip, requestId: request.id, receivedAt, completeAt });
+    const origin = { ip, requestId: request.id, traceparent: traceparentOf(request) };
+    return takeSegment(deps, { ...origin, body, hints, hold, type, key, receivedAt, completeAt });
   };
   return reply.send(await withBody(deps, budget, request, take, refuseLargeWrapped));
 }

@@ -15,7 +15,7 @@ import { refuseLargeWrapped, decodeBody } from './decode.ts';
 import { createGunzipper } from './gunzip.ts';
 import { createEncodingInflater } from './inflate-encoding.ts';
 import { createBodyBudget, type BodyBudget } from './read-body.ts';
-import { hintsOf, queryOf, senderOf, withBody, type Hold } from './request-parts.ts';
+import { hintsOf, queryOf, senderOf, traceparentOf, withBody, type Hold } from './request-parts.ts';
 import { registerLibrary } from './routes-library.ts';
 import { registerSegment } from './routes-segment.ts';
 import type { SegmentDeps } from './take-segment.ts';
@@ -121,6 +121,7 @@ async function capture(deps: Served, budget: BodyBudget, request: DirectRequest)
       strict,
       ip,
       requestId: request.id,
+      traceparent: traceparentOf(request),
       receivedAt: deps.clock.now(),
       completeAt,
     });
@@ -150,6 +151,7 @@ async function captureV1(
         headers: readV1Headers(request.headers),
         ip,
         requestId: request.id,
+        traceparent: traceparentOf(request),
         receivedAt: deps.clock.now(),
         completeAt,
       });

@@ -45,6 +45,8 @@ export interface CaptureRequest {
   readonly strict: boolean;
   readonly ip: string | undefined;
   readonly requestId: string;
+  /** Header of W3C Trace Context, as sent. */
+  readonly traceparent: string | undefined;
   /** When the body was complete, ms since the epoch. */
   readonly receivedAt: number;
   /** The same moment on the monotonic clock (performance.now), for measuring the response time. */
@@ -59,7 +61,7 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
   const { decoded, scan } = await readEvents(deps, request);
   const projectId = await deps.projects.projectOf(tokenOf(scan));
   const sentAt = sentAtOf(scan.sentAt, request.querySentAt);
-  const { receivedAt, requestId, ip } = request;
+  const { receivedAt, requestId, ip, traceparent } = request;
   const lane: Lane = scan.historicalMigration ? 'historical' : 'live';
   const filtered = performanceEvents(scan);
   if (filtered === scan.count) return { status: 'Ok' };
@@ -82,6 +84,7 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
     requestId,
     ...(sentAt === undefined ? {} : { sentAt }),
     ...(ip === undefined ? {} : { ip }),
+    ...(traceparent === undefined ? {} : { traceparent }),
     ...(isAsScanned ? { scan } : {}),
   };
   await storeBatch(deps, batch, request.completeAt);

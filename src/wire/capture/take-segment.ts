@@ -32,6 +32,7 @@ export interface SegmentRequest {
   readonly key: string | undefined;
   readonly ip: string | undefined;
   readonly requestId: string;
+  readonly traceparent: string | undefined;
   readonly receivedAt: number;
   /** As in CaptureRequest. */
   readonly completeAt: number;
@@ -44,7 +45,7 @@ export interface SegmentRequest {
  */
 export async function takeSegment(deps: SegmentDeps, request: SegmentRequest): Promise<SegmentAnswer> {
   const { projects, settings } = deps;
-  const { receivedAt, requestId, ip, type, key } = request;
+  const { receivedAt, requestId, ip, traceparent, type, key } = request;
   const known = key === undefined ? undefined : await projects.projectOf(key);
   const json = await decode(deps, request);
   if (known === undefined) await requireKnownKey(json, projects);
@@ -69,7 +70,8 @@ export async function takeSegment(deps: SegmentDeps, request: SegmentRequest): P
     const { body } = converted;
     const batch = { lane, projectId, body, encoding: 'identity', events: good, receivedAt, requestId } as const;
     const sentAt = sentAtOf(root, firstOf(scan));
-    await storeBatch(deps, sentAt === undefined ? batch : { ...batch, sentAt }, request.completeAt);
+    const optional = { ...(sentAt === undefined ? {} : { sentAt }), ...(traceparent && { traceparent }) };
+    await storeBatch(deps, { ...batch, ...optional }, request.completeAt);
   }
   const { status: _, ...rejected } = answerFor(rejections);
   return { success: true, ...rejected };

@@ -28,6 +28,7 @@ export interface V1Request {
   readonly headers: V1Headers;
   readonly ip: string | undefined;
   readonly requestId: string;
+  readonly traceparent: string | undefined;
   readonly receivedAt: number;
   /** As in CaptureRequest. */
   readonly completeAt: number;
@@ -38,7 +39,7 @@ export interface V1Request {
  * the log and the pipeline know. Throws V1Error or ApiError if nothing was stored.
  */
 export async function takeV1(deps: CaptureV1Deps, request: V1Request): Promise<CaptureV1Answer> {
-  const { headers, receivedAt, requestId, ip } = request;
+  const { headers, receivedAt, requestId, ip, traceparent } = request;
   const projectId = await deps.projects.projectOf(headers.token);
   const limits = scanLimits(deps.settings.captureEventBytesMax);
   const json = await decodeV1(deps, request);
@@ -61,8 +62,8 @@ export async function takeV1(deps: CaptureV1Deps, request: V1Request): Promise<C
   }
   if (good > 0) {
     const batch = { lane, projectId, body, encoding: 'identity', events: good, receivedAt, requestId } as const;
-    const sender = ip === undefined ? {} : { ip };
-    await storeBatch(deps, { ...batch, sentAt: headers.sentAt, ...sender }, request.completeAt);
+    const optional = { ...(ip === undefined ? {} : { ip }), ...(traceparent && { traceparent }) };
+    await storeBatch(deps, { ...batch, sentAt: headers.sentAt, ...optional }, request.completeAt);
   }
   countRejected(deps.metrics, lane, dropped);
   return { results: Object.fromEntries(results) };

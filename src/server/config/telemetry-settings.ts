@@ -1,0 +1,83 @@
+/** Settings of exports over OTLP, under the names that OpenTelemetry specifies: docs/guides/operations.md. Part of the table in settings.ts. */
+export const telemetrySettings = {
+  otelEndpoint: {
+    env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    type: 'string',
+    default: '',
+    help: 'Address of an OpenTelemetry collector that receives traces and metrics over HTTP, such as http://127.0.0.1:4318. Empty disables both.',
+  },
+  otelProtocol: {
+    env: 'OTEL_EXPORTER_OTLP_PROTOCOL',
+    type: 'string',
+    default: 'http/protobuf',
+    choices: ['http/protobuf', 'http/json'],
+    help: 'Protocol of OTLP exports.',
+  },
+  otelHeaders: {
+    env: 'OTEL_EXPORTER_OTLP_HEADERS',
+    type: 'string',
+    default: '',
+    secret: true,
+    help: 'Headers of OTLP requests as name=value pairs with URL-encoded values, separated by commas, such as api-key=….',
+  },
+  otelServiceName: {
+    env: 'OTEL_SERVICE_NAME',
+    type: 'string',
+    default: 'millrace',
+    help: 'Name of the service in traces and metrics.',
+  },
+  otelResourceAttributes: {
+    env: 'OTEL_RESOURCE_ATTRIBUTES',
+    type: 'string',
+    default: '',
+    help: 'Further attributes of the service as key=value pairs with URL-encoded values, separated by commas.',
+  },
+  otelTracesExporter: {
+    env: 'OTEL_TRACES_EXPORTER',
+    type: 'string',
+    default: 'otlp',
+    choices: ['otlp', 'none'],
+    help: 'Whether traces are exported.',
+  },
+  otelMetricsExporter: {
+    env: 'OTEL_METRICS_EXPORTER',
+    type: 'string',
+    default: 'otlp',
+    choices: ['otlp', 'none'],
+    help: 'Whether metrics are exported. /metrics is independent of this.',
+  },
+  otelTracesSampler: {
+    env: 'OTEL_TRACES_SAMPLER',
+    type: 'string',
+    default: 'parentbased_always_on',
+    choices: [
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ],
+    help: 'Which batches are traced. parentbased: as the client decided, if it sent a traceparent header.',
+  },
+  otelTracesSamplerArg: {
+    env: 'OTEL_TRACES_SAMPLER_ARG',
+    type: 'string',
+    default: '1',
+    help: 'Share of batches that the traceidratio samplers trace, 0 to 1.',
+  },
+  otelMetricIntervalMs: {
+    env: 'OTEL_METRIC_EXPORT_INTERVAL',
+    type: 'integer',
+    default: 60_000,
+    min: 1000,
+    max: 3_600_000,
+    help: 'Milliseconds between two exports of metrics.',
+  },
+  otelDisabled: {
+    env: 'OTEL_SDK_DISABLED',
+    type: 'boolean',
+    default: false,
+    help: 'Disables OTLP exports regardless of the other settings.',
+  },
+} as const;
