@@ -9,21 +9,13 @@ import {
 } from '../../wire/contract/exports.ts';
 import type { ApiOptions } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
-import { collect, countOf, jsonOf } from '../read-arguments.ts';
-import type { JsonValue } from '../../base/json.ts';
+import { countOf, jsonOf } from '../read-arguments.ts';
+import { addSelectionOptions, selectionOf, type SelectionOptions } from '../selection-options.ts';
 
-export interface ExportOptions extends ApiOptions {
+export interface ExportOptions extends ApiOptions, SelectionOptions {
   readonly to?: string;
   readonly destination?: string;
   readonly tables: string;
-  readonly event?: readonly string[];
-  readonly distinctId?: readonly string[];
-  readonly person?: string;
-  readonly after?: string;
-  readonly before?: string;
-  readonly historical?: string;
-  readonly run?: string;
-  readonly property?: readonly string[];
   readonly format: NonNullable<ExportStart['format']>;
   readonly shape: NonNullable<ExportStart['shape']>;
   readonly compression?: ExportStart['compression'];
@@ -32,21 +24,8 @@ export interface ExportOptions extends ApiOptions {
 
 /** Adds what to export and in which form. */
 export function addExportOptions(command: Command): Command {
-  return command
-    .option('--tables <names>', `what to export: ${exportTableNames.join(', ')}`, 'events')
-    .option('--event <name>', 'only events of this name, in which * matches any characters; repeatable', collect)
-    .option('--distinct-id <id>', 'only events with this distinct_id; repeatable', collect)
-    .option('--person <uuid>', 'only events of this person, under any of its ids')
-    .option('--after <time>', 'only events from this time on (ISO 8601)')
-    .option('--before <time>', 'only events before this time')
-    .addOption(
-      new Option('--historical <boolean>', 'only imported history (true) or only the rest (false)').choices([
-        'true',
-        'false',
-      ]),
-    )
-    .option('--run <id>', 'only events of this import run')
-    .option('--property <json>', 'only events with this property: {"key","operator","value"}; repeatable', collect)
+  const tables = `what to export: ${exportTableNames.join(', ')}`;
+  return addSelectionOptions(command.option('--tables <names>', tables, 'events'))
     .addOption(new Option('--format <format>', 'format of the files').choices(exportFormats).default('ndjson'))
     .addOption(
       new Option('--shape <shape>', "millrace: as stored; posthog: columns of PostHog's batch exports")
@@ -81,21 +60,4 @@ function tablesOf(text: string): ExportTableName[] {
     if (known !== undefined) return known;
     throw new CommandError('usage', `--tables: expected some of ${exportTableNames.join(', ')}, got: ${name}`);
   });
-}
-
-function selectionOf(options: ExportOptions): NonNullable<ExportStart['selection']> {
-  const { event, distinctId, person, after, before, historical, run, property } = options;
-  return {
-    ...(event && { events: [...event] }),
-    ...(distinctId && { distinct_ids: [...distinctId] }),
-    ...(person !== undefined && { person_id: person }),
-    ...(after !== undefined && { after }),
-    ...(before !== undefined && { before }),
-    ...(historical !== undefined && { historical_migration: historical === 'true' }),
-    ...(run !== undefined && { import_run: run }),
-    // The service validates them.
-    ...(property && {
-      properties: property.map((each) => jsonOf('--property', each) as { key: string; value?: JsonValue }),
-    }),
-  };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isoMicros } from '../../base/clock.ts';
+import { dayMs } from '../../base/time.ts';
 import type { EventReplayProgress, EventReplayResult, EventReplaySpec } from '../../wire/contract/event-replays.ts';
 import { decodeCursor, encodeCursor } from '../../stores/events/cursor.ts';
 import type { EventStore } from '../../stores/events/eventstore.ts';
@@ -34,6 +35,7 @@ const pendingMax = 4;
 /** As many failed deliveries are kept of a config, with their events; see queue/jobs/prune-jobs.ts. */
 const failedJobsMax = 50;
 const pollMsDefault = 250;
+const keptMs = 90 * dayMs;
 
 /**
  * Replays stored events, oldest first, as deliveries of the config: ordered and retried like those of live events. Enqueuing a page and
@@ -42,6 +44,7 @@ const pollMsDefault = 250;
 export function createReplays(deps: ReplayDeps): Kind {
   return {
     name: replayKind,
+    keptMs,
     run: (task) => replay(deps, task),
     cleanUp: async ({ progress }) => cancelPending(deps, progress as EventReplayProgress | undefined),
   };

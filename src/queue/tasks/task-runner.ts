@@ -1,4 +1,5 @@
 import { backoffMs } from '../../base/retry.ts';
+import { hourMs } from '../../base/time.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDatabaseClock, type DatabaseClock } from '../../stores/metadata/database-clock.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
@@ -10,6 +11,7 @@ import {
   failTask,
   isTaskHeld,
   noteTaskError,
+  pruneTasks,
   releaseTask,
   renewTask,
   saveTaskProgress,
@@ -33,6 +35,7 @@ export interface TaskRunnerDeps {
 
 const defaults = { pollMs: 1000, leaseMs: 30_000, retryMs: 1000 } as const;
 const retryMsMax = 60_000;
+const pruneEveryMs = hourMs;
 /** Consecutive failures without progress: about half an hour. */
 const failuresMax = 30;
 
@@ -46,10 +49,17 @@ export async function runTasks(given: TaskRunnerDeps, kinds: readonly TaskKind[]
 
 async function runKind(deps: RunnerDeps, kind: TaskKind): Promise<void> {
   const { db, log, signal, databaseClock, leaseMs, pollMs } = deps;
+  let pruneAt = -Infinity;
   while (!signal.aborted) {
     let claim: ClaimedTask | undefined;
     try {
-      claim = await claimTask(db, kind.name, { now: await databaseClock.now(), leaseMs });
+      const now = await databaseClock.now();
+      claim = await claimTask(db, kind.name, { now, leaseMs });
+      if (claim === undefined && kind.keptMs !== undefined && performance.now() >= pruneAt) {
+        pruneAt = performance.now() + pruneEveryMs;
+        const removed = await pruneTasks(db, kind.name, now - kind.keptMs);
+        if (removed > 0) log.info({ kind: kind.name, removed }, 'removed old tasks');
+      }
     } catch (err) {
       log.warn({ err, kind: kind.name }, 'failed to claim a task, retrying');
     }

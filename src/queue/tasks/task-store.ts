@@ -198,6 +198,17 @@ export function failTask(db: Queries, held: Lease, error: string, now: number): 
   return writeHeld(db, held, { state: 'failed', ...ended(now), error: error.slice(0, errorCharsMax) });
 }
 
+/** Deletes tasks of a kind that ended before a time. Returns how many. */
+export async function pruneTasks(db: Queries, kind: string, before: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('tasks')
+    .where('kind', '=', kind)
+    .where('state', 'in', ['done', 'failed', 'cancelled'])
+    .where('ended_at', '<', isoMicros(before))
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
 function ended(now: number) {
   return { lease_until: null, error: '', secrets: '{}', ended_at: isoMicros(now) } as const;
 }

@@ -53,6 +53,8 @@ export interface HeldTask<Spec, Progress> {
 /** How tasks of one kind are executed. */
 export interface TaskKind<Spec = unknown, Progress = unknown, Result = unknown> {
   readonly name: string;
+  /** How long ended tasks are kept, ms. Default: until their project is deleted. */
+  readonly keptMs?: number;
   /**
    * Works on the task and returns its result. Errors other than TaskFailedError and TaskLostError are retried, from the last saved
    * progress.

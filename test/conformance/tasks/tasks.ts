@@ -142,6 +142,15 @@ export function testTasks(open: () => Promise<Store>): void {
       });
     });
 
+    it('ended tasks of a kind that keeps them for a time are removed after it; open ones stay', async () => {
+      const old = await enqueue(1);
+      await db.updateTable('tasks').set({ state: 'done', ended_at: '2020-01-01T00:00:00.000000Z' }).execute();
+      const other = await enqueueTask(db, { ...of, kind: 'other', spec: {}, createdBy: null, now: 0 });
+      start(async () => ({}), { keptMs: 1000 });
+      await expect.poll(() => findTask(db, of, old), { timeout: 10_000 }).toBeUndefined();
+      expect(await findTask(db, { ...of, kind: 'other' }, other)).toMatchObject({ state: 'queued' });
+    });
+
     it('tasks of other projects and kinds are not listed', async () => {
       const ids = [await enqueue(1), await enqueue(2)];
       await enqueueTask(db, { ...of, projectId: 8, spec: {}, createdBy: null, now: 0 });
