@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExportRecord } from '../../src/wire/contract/exports.ts';
+import { canonicalProject } from '../support/canonical-project.ts';
 import { startGuideService, type GuideService } from '../support/guide-service.ts';
 import { shareOf } from '../support/page-commands.ts';
 import { apiGet, personalKey, projectKey, startServer, tempDataDir, untilSettled } from '../support/server.ts';
@@ -39,6 +40,25 @@ async function send(url: string, from: number, count: number): Promise<void> {
   expect((await fetch(`${url}/batch/`, { method: 'POST', body })).status).toBe(200);
 }
 
+/** Live events: ids that are merged in several ways, and numbers that no double has. */
+async function live(url: string): Promise<void> {
+  const at = (minute: number): string => new Date(Date.now() - 3_600_000 + minute * 60_000).toISOString();
+  const events = [
+    { event: 'opened', distinct_id: 'device-1', properties: { n: '#', $set_once: { first: 1 } } },
+    { event: '$identify', distinct_id: 'ada', properties: { $anon_distinct_id: 'device-1', $set: { plan: 'a' } } },
+    { event: '$identify', distinct_id: 'bob', properties: { $anon_distinct_id: 'device-1', $set: { plan: 'b' } } },
+    { event: '$create_alias', distinct_id: 'ada', properties: { alias: 'ada@example.com' } },
+    { event: 'opened', distinct_id: 'ada@example.com', properties: { $unset: ['plan'], $set: { city: 'Zürich' } } },
+    { event: 'opened', distinct_id: 'null', properties: { $set: { never: true } } },
+    { event: 'opened', distinct_id: 'carl', properties: { $process_person_profile: false } },
+    { event: 'opened', distinct_id: ' spaced ', properties: { '': null, 'a"b': '' } },
+    { event: 'opened', distinct_id: 'user-1', properties: { $set: { n: 'live' } } },
+  ].map((event, i) => Object.assign(event, { timestamp: at(i) }));
+  const batch = JSON.stringify(events).replace('"#"', '12345678901234567890.123');
+  const body = `{"api_key":"${projectKey}","batch":${batch}}`;
+  expect((await fetch(`${url}/batch/`, { method: 'POST', body })).status).toBe(200);
+}
+
 /** Lines of all parts of a table in a directory. */
 async function linesIn(dir: string, table = 'events'): Promise<string[]> {
   const names = (await readdir(dir)).filter((name) => name.startsWith(`${table}-`)).sort();
@@ -71,6 +91,25 @@ describe('the guide to exports', () => {
     expect(await apiGet<{ count: number }>(service.server, exportsPath)).toMatchObject({ count: 0 });
     expect(await seat.type(some)).toContain('98 events');
     expect((await readdir(join(seat.folder, 'paid'))).sort()).toEqual(['events-00001.parquet', 'manifest.json']);
+  });
+
+  it('imported into an empty service is the same: events, persons and groups', async () => {
+    await live(service.server.url);
+    await untilSettled(service.server, { standard: 9 });
+    await using target = await startGuideService();
+    await using seat = await service.open({ env: { MILLRACE_API_KEY: personalKey } });
+    const expected = await canonicalProject(service.server.url);
+    for (const block of share.take({ page: 'docs/guides/migrate-millrace.md' })) {
+      expect(await seat.type(block)).toContain('409 events');
+    }
+    expect([expected.events.length, expected.groups.length]).toEqual([409, 7]);
+    const shares = { csv: '--historical false', parquet: "--historical true --event '$*'", ndjson: "--event 'order*'" };
+    for (const [format, which] of Object.entries(shares)) {
+      await seat.type(`npx millrace events export --to ./all/${format} --format ${format} ${which}`);
+    }
+    const to = `--to ${target.server.url} --project-key ${projectKey} --api-key ${personalKey}`;
+    expect(await seat.type(`npx millrace import millrace ./all ${to}`)).toContain('exact');
+    expect(await canonicalProject(target.server.url)).toEqual(expected);
     expect(share.left()).toEqual([]);
   });
 });

@@ -10,6 +10,7 @@ import { ga4Records } from '../../src/imports/formats/ga4/records.fixture.ts';
 import { heapRecords } from '../../src/imports/formats/heap/records.fixture.ts';
 import { juneRecords } from '../../src/imports/formats/june/records.fixture.ts';
 import { matomoRecords } from '../../src/imports/formats/matomo/records.fixture.ts';
+import { millraceRecords } from '../../src/imports/formats/millrace/records.fixture.ts';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import { mparticleRecords } from '../../src/imports/formats/mparticle/records.fixture.ts';
 import { pendoRecords } from '../../src/imports/formats/pendo/records.fixture.ts';
@@ -65,6 +66,7 @@ const exportsOf: Readonly<Record<string, () => readonly GuideImport[]>> = {
     const records = [...mixpanelRecords(seed, count)];
     return [{ files: { 'exports/2024-01.ndjson': linesOf(records) }, records }];
   },
+  millrace: () => [packed('export/events-00001.ndjson.gz', [...millraceRecords(seed, count)])],
   pendo: () => [packed('exports/allevents.ndjson.gz', [...pendoRecords(seed, count)])],
   posthog: () => [packed('exports/events/0.jsonl.gz', [...posthogRecords(seed, count)])],
   segment: () => [packed('segment-logs/1700000000000/0.gz', [...segmentRecords(seed, count)])],

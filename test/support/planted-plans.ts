@@ -6,6 +6,7 @@ import { heapRecords } from '../../src/imports/formats/heap/records.fixture.ts';
 import { juneRecords } from '../../src/imports/formats/june/records.fixture.ts';
 import { mappingRecords, shopMapping } from '../../src/imports/formats/mapping/records.fixture.ts';
 import { matomoRecords } from '../../src/imports/formats/matomo/records.fixture.ts';
+import { millraceRecords } from '../../src/imports/formats/millrace/records.fixture.ts';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import { mparticleRecords } from '../../src/imports/formats/mparticle/records.fixture.ts';
 import { pendoRecords } from '../../src/imports/formats/pendo/records.fixture.ts';
@@ -121,6 +122,16 @@ const ga4 = flat(
   {
     fits: ({ event_name, user_pseudo_id }) => event_name === 'purchase' && user_pseudo_id !== null,
     outcomes: { missingId: 'skipped', junkId: 'skipped' },
+  },
+);
+
+const millrace = flat(
+  millraceRecords,
+  { ids: ['distinct_id'], times: ['timestamp'] },
+  {
+    withText: (record, text) => ({ ...record, properties: { planted: text } }),
+    // What is stored stays.
+    outcomes: { junkId: 'more' },
   },
 );
 
@@ -249,6 +260,7 @@ export const plans: Readonly<Record<string, Plan>> = {
   june,
   mapping,
   matomo,
+  millrace,
   mixpanel,
   mparticle,
   pendo,

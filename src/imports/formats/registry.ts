@@ -7,6 +7,7 @@ import { heap } from './heap/heap.ts';
 import { june } from './june/june.ts';
 import { mapping } from './mapping/mapping.ts';
 import { matomo } from './matomo/matomo.ts';
+import { millrace } from './millrace/millrace.ts';
 import { mixpanel } from './mixpanel/mixpanel.ts';
 import { mparticle } from './mparticle/mparticle.ts';
 import { pendo } from './pendo/pendo.ts';
@@ -25,6 +26,7 @@ export const formats: readonly Format[] = [
   june,
   mapping,
   matomo,
+  millrace,
   mixpanel,
   mparticle,
   pendo,
