@@ -22,6 +22,7 @@ import { addExportOptions } from '../exports/export-options.ts';
 import type { StartOptions } from '../exports/export-events.ts';
 import { serverSentEvents } from '../server-sent-events.ts';
 import { runUntilStopped } from '../stop-signal.ts';
+import { numberText } from '../progress-line.ts';
 import { printable, type Terminal } from '../terminal.ts';
 
 interface EventOptions extends ApiOptions {
@@ -43,8 +44,8 @@ interface StoredEvent {
 }
 
 interface Counts {
-  readonly results: readonly { time: string; event: string; historical_migration: boolean; count: number | string }[];
-  readonly total: { readonly standard: number | string; readonly historical: number | string };
+  readonly results: readonly { time: string; event: string; historical_migration: boolean; count: number }[];
+  readonly total: { readonly standard: number; readonly historical: number };
 }
 
 export function eventsCommand(parent: Command, terminal: Terminal): void {
@@ -131,10 +132,11 @@ async function counts(terminal: Terminal, options: EventOptions): Promise<void> 
       each.time,
       each.event,
       each.historical_migration ? 'historical' : 'standard',
-      String(each.count),
+      numberText(each.count),
     ]);
     terminal.table(['TIME', 'EVENT', 'KIND', 'COUNT'], rows);
-    terminal.data(`total: ${found.total.standard} standard, ${found.total.historical} historical`);
+    const { standard, historical } = found.total;
+    terminal.data(`total: ${numberText(standard)} standard, ${numberText(historical)} historical`);
   });
 }
 
