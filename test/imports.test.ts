@@ -60,7 +60,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'stores/backup': words`base imports`,
   'server/service': words`wire/contract base server/config log/kafka-connection pipeline/live server/telemetry stores/metadata log stores/events stores/export stores/move stores/backup plugins/outbound wire/batch server/sign-in server/http wire/capture queue/notices queue/tasks imports plugins plugins/sandbox plugins/services plugins/configs plugins/packages imports/formats imports/staging imports/targets imports/run imports/schedules imports/uploads imports/stages imports/preflight imports/assemble.ts plugins/built-in pipeline/transform queue/jobs queue/replays pipeline/persons pipeline server/api imports/transforming`,
   demo: words`wire/contract base`,
-  cli: words`demo wire/contract base server/config server/telemetry stores/metadata stores/events plugins/outbound imports plugins plugins/sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in pipeline/transform imports/transforming server/service stores/move stores/backup`,
+  cli: words`demo wire/contract wire/tracking-plan base server/config server/telemetry stores/metadata stores/events plugins/outbound imports plugins plugins/sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in pipeline/transform imports/transforming server/service stores/move stores/backup`,
 };
 const rooms = Object.keys(mayImport);
 

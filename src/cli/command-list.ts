@@ -98,6 +98,10 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       { transformation: 'test transformations on events' },
     ],
     [
+      async () => (await import('./commands/plan.ts')).planCommand,
+      { plan: 'manage the tracking plan of a project: save, learn from events, test events, list violations' },
+    ],
+    [
       async () => (await import('./commands/configuration-files.ts')).configurationFileCommands,
       {
         'export [options]':

@@ -13,6 +13,7 @@ import { jobRoutes } from '../../src/server/api/jobs.ts';
 import { pluginConfigRoutes } from '../../src/server/api/plugin-configs.ts';
 import { pluginRoutes } from '../../src/server/api/plugins.ts';
 import { projectRoutes } from '../../src/server/api/projects.ts';
+import { trackingPlanRoutes } from '../../src/server/api/tracking-plan.ts';
 import type { Plugin } from '../../src/plugins/plugin.ts';
 
 export interface Answer {
@@ -101,6 +102,7 @@ export async function startConfigsApp(
     ...pluginRoutes({ db, clock, packages: more.packages ?? noPackages }),
     ...activityLogRoutes({ db }),
     ...jobRoutes({ db, clock }),
+    ...trackingPlanRoutes({ db, clock }),
   ];
   const app = await startTestApp(routes, { settings: { siteUrl: `${siteUrl}/`, ...more.settings } });
   await syncPlugins(app.db, plugins, app.clock.now());

@@ -3,7 +3,7 @@ import type { ProjectRecord } from '../../wire/contract/projects.ts';
 import { packageBody } from '../package-body.ts';
 import { familyKeys, type ConfigEntry } from './configuration-file.ts';
 import { sourceIn } from './plan-plugins.ts';
-import type { ConfigPlan, FamilyPlan, Plan, PluginPlan, ProjectPlan } from './plan.ts';
+import type { ConfigPlan, FamilyPlan, Plan, PluginPlan, ProjectPlan, TrackingPlanPlan } from './plan.ts';
 import { configsPath, listPlugins, rootOf, wantedSchedule, presentConfig } from './target.ts';
 import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
 import type { ProjectApi } from '../api-options.ts';
@@ -87,7 +87,7 @@ function pluginStep(
 
 function projectSteps(
   input: ApplyInput,
-  { name, id, changes, families }: ProjectPlan,
+  { name, id, changes, families, trackingPlan }: ProjectPlan,
   plugins: ReadonlyMap<string, PluginRecord>,
 ): Step[] {
   const { api } = input;
@@ -105,7 +105,27 @@ function projectSteps(
     const run = async (): Promise<void> => void (await api.send('PATCH', `${rootOf(id)}/`, { timezone }));
     own.push({ title: `change the time zone of project "${name}"`, run });
   }
-  return [...own, ...families.flatMap((family) => familySteps({ ...input, plugins, root }, family))];
+  const steps = families.flatMap((family) => familySteps({ ...input, plugins, root }, family));
+  // After the transformations, which the plan describes the result of.
+  const last = trackingPlan === undefined ? [] : [trackingPlanStep(api, name, root, trackingPlan)];
+  return [...own, ...steps, ...last];
+}
+
+function trackingPlanStep(
+  api: ProjectApi,
+  project: string,
+  root: () => string,
+  { after, version }: TrackingPlanPlan,
+): Step {
+  return {
+    title: `${after === undefined ? 'remove' : 'save'} the tracking plan of project "${project}"`,
+    async run() {
+      const path = `${root()}/tracking_plan/`;
+      const more = { ifMatch: String(version) };
+      if (after === undefined) await api.send('DELETE', path, undefined, more);
+      else await api.send('PUT', path, after, more);
+    },
+  };
 }
 
 /** Returns the steps of a family: create, change and delete configs, then write the order, then enable configs. */

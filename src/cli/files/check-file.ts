@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { checkSettings, isGiven, missingRequired, settingText } from '../../plugins/check-settings.ts';
 import type { PluginField } from '../../plugins/fields.ts';
 import { isImportSource, type Plugin } from '../../plugins/plugin.ts';
+import { PlanError, readPlan } from '../../wire/tracking-plan/read-plan.ts';
 import { nearest } from '../../base/nearest.ts';
 import type { Path, Problem } from './read-file.ts';
 import { referenceIn } from './references.ts';
@@ -59,7 +60,7 @@ function pluginProblems({ plugins = {} }: ConfigurationFile): Problem[] {
 
 function projectProblems({ projects }: ConfigurationFile): Problem[] {
   const names = projects.map(({ name }) => name);
-  return projects.flatMap(({ name, timezone }, index): Problem[] => {
+  return projects.flatMap(({ name, timezone, tracking_plan: plan }, index): Problem[] => {
     const path = ['projects', index];
     const isDuplicate = names.indexOf(name) < index;
     const isZone = timezone === undefined || knownZone(timezone) !== undefined;
@@ -68,8 +69,25 @@ function projectProblems({ projects }: ConfigurationFile): Problem[] {
       ...(isZone
         ? []
         : [{ path: [...path, 'timezone'], message: 'expected an IANA name such as Europe/Paris or UTC' }]),
+      ...(plan === undefined || plan === null ? [] : planProblems(plan, [...path, 'tracking_plan'])),
     ];
   });
+}
+
+/** Returns what is wrong with a tracking plan. */
+function planProblems(plan: unknown, path: Path): Problem[] {
+  try {
+    readPlan(plan);
+    return [];
+  } catch (error) {
+    if (!(error instanceof PlanError)) throw error;
+    return error.faults.map(({ path: place, detail }) => {
+      // Names of properties may contain dots: the place in the file is that of the event.
+      const [field = '', index, ...inEvent] = place.split('.');
+      const at = [...(field === '' ? [] : [field]), ...(index === undefined ? [] : [Number(index)])];
+      return { path: [...path, ...at], message: `${inEvent.length === 0 ? '' : `${inEvent.join('.')}: `}${detail}` };
+    });
+  }
 }
 
 function entryProblems(file: ConfigurationFile, { family, entry, path }: PlacedEntry): Problem[] {

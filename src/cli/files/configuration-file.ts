@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { scheduleFields } from '../../wire/contract/import-schedules.ts';
 import { orNull } from '../../wire/contract/or-null.ts';
 import { descriptionLengthMax, nameLengthMax } from '../../wire/contract/plugin-configs.ts';
+import { trackingPlanSchema } from '../../wire/contract/tracking-plan.ts';
 import type { Family } from '../../wire/contract/plugins.ts';
 
 /** Default name of the file. */
@@ -65,6 +66,9 @@ const projectSchema = Type.Object(
       }),
     ),
     import_apps: Type.Optional(Type.Array(configSchema, { description: 'If omitted, they are not changed.' })),
+    tracking_plan: Type.Optional(
+      orNull(trackingPlanSchema, 'Tracking plan. Null removes it; if omitted, it is not changed.'),
+    ),
   },
   { ...closed, description: 'A project and its configs.' },
 );

@@ -1,6 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import type { ProjectRecord } from '../../wire/contract/projects.ts';
-import type { ServiceOptions } from '../api-options.ts';
+import type { ProjectApi, ServiceOptions } from '../api-options.ts';
+import type { TrackingPlanBody } from '../../wire/contract/tracking-plan.ts';
+import type { TrackingPlan } from '../../wire/tracking-plan/plan.ts';
 import type { CommandProcess, Terminal } from '../terminal.ts';
 import { cleanPath } from '../../plugins/packages/package-files.ts';
 import { CommandError } from '../exit-codes.ts';
@@ -15,6 +17,8 @@ import {
   listProjects,
   patientApi,
   readProject,
+  readTrackingPlan,
+  rootOf,
   type PresentConfig,
   type PresentProject,
 } from './target.ts';
@@ -97,7 +101,10 @@ export async function exportConfiguration(
   const chosen =
     options.allProjects === true ? await listProjects(api) : [await api.get<ProjectRecord>(`${api.root}/`)];
   const projects = [];
-  for (const record of chosen) projects.push(await readProject(api, record, plugins));
+  for (const record of chosen) {
+    const trackingPlan = await planToExport(api, record.id, note);
+    projects.push({ ...(await readProject(api, record, plugins)), trackingPlan });
+  }
   const beside = new Map<string, string>();
   const put = (path: string, text: string): void => {
     // The path comes from the service: nothing may be written above the folder.
@@ -119,8 +126,34 @@ export async function exportConfiguration(
   return { ...exportFile(projects, plugins, sources), beside };
 }
 
+/** `undefined` if the project has no tracking plan, or the key must not read it. */
+async function planToExport(
+  api: ProjectApi,
+  projectId: number,
+  note: (line: string) => void,
+): Promise<TrackingPlan | undefined> {
+  try {
+    const { plan } = await readTrackingPlan(api, rootOf(projectId));
+    const text = JSON.stringify(plan ?? null);
+    if (JSON.stringify(JSON.parse(text)) === text) return plan;
+    note('the tracking plan is not exported: YAML does not keep all digits of its numbers; use "millrace plan export"');
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    // A service of an earlier version has none.
+    if (error.reason === 'notFound') return undefined;
+    if (error.reason !== 'auth') throw error;
+    note('the tracking plan is not exported: the key lacks the scope tracking_plan:read');
+    return undefined;
+  }
+}
+
 /** Name of the editor schema next to an exported file. */
 const schemaFileName = 'millrace.schema.json';
+
+interface ExportedProject extends PresentProject {
+  readonly trackingPlan?: TrackingPlan | undefined;
+}
 
 interface ExportedFile {
   /** YAML. */
@@ -133,7 +166,7 @@ interface ExportedFile {
 
 /** Exports the state of the service as a file that apply restores. Secrets become references. */
 export function exportFile(
-  projects: readonly PresentProject[],
+  projects: readonly ExportedProject[],
   plugins: readonly PluginRecord[],
   sources: ReadonlyMap<string, string>,
 ): ExportedFile {
@@ -141,7 +174,7 @@ export function exportFile(
   const file: ConfigurationFile = {
     version: 1,
     ...pluginEntries(projects, plugins, sources),
-    projects: projects.map(({ name, timezone, configs }) => ({
+    projects: projects.map(({ name, timezone, configs, trackingPlan }) => ({
       name,
       timezone,
       ...Object.fromEntries(
@@ -150,6 +183,8 @@ export function exportFile(
           configs[family].map((config) => configEntry(config, plugins, names)),
         ]),
       ),
+      // Sound: the file has the form of the API, whose lists are not readonly.
+      ...(trackingPlan !== undefined && { tracking_plan: trackingPlan as TrackingPlanBody }),
     })),
   };
   return { text: textOf(file), variables: names.variables, files: names.files };

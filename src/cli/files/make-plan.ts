@@ -7,11 +7,22 @@ import {
   scheduleChange,
   settingChanges,
   keysToCompare,
+  type Change,
   type Compared,
 } from './config-changes.ts';
 import { families, familyKeys, type ConfigEntry, type ProjectEntry } from './configuration-file.ts';
 import { planPlugins } from './plan-plugins.ts';
-import { planFamily, type ConfigPlan, type FamilyPlan, type Plan, type PluginPlan, type ProjectPlan } from './plan.ts';
+import {
+  planFamily,
+  type ConfigPlan,
+  type FamilyPlan,
+  type Plan,
+  type PluginPlan,
+  type ProjectPlan,
+  type TrackingPlanPlan,
+} from './plan.ts';
+import { planChanges } from '../../wire/tracking-plan/learn-plan.ts';
+import { emptyPlan, readPlan } from '../../wire/tracking-plan/read-plan.ts';
 import { invalidFile, type Problem, type ReadFile } from './read-file.ts';
 import type { References } from './references.ts';
 import { resolveSettings, unresolved, settingsBody, type Settings } from './resolve-settings.ts';
@@ -21,6 +32,8 @@ import {
   listPlugins,
   listProjects,
   readProject,
+  readTrackingPlan,
+  rootOf,
   type PresentConfig,
   type PresentProject,
   configsPath,
@@ -124,7 +137,29 @@ async function planProject(
       ? [{ field: 'timezone', ...(present !== undefined && { before: present.timezone }), after: timezone }]
       : [],
     families: plans,
+    trackingPlan: await planTrackingPlan(planner.api, entry, present?.id),
   };
+}
+
+/** Compares the tracking plan of the file with that of the project. */
+async function planTrackingPlan(
+  api: ProjectApi,
+  { tracking_plan: wanted }: ProjectEntry,
+  projectId: number | undefined,
+): Promise<TrackingPlanPlan | undefined> {
+  if (wanted === undefined) return undefined;
+  const none = { version: 0, plan: undefined };
+  const { version, plan } = projectId === undefined ? none : await readTrackingPlan(api, rootOf(projectId));
+  const after = wanted === null ? undefined : readPlan(wanted);
+  if (JSON.stringify(plan) === JSON.stringify(after)) return undefined;
+  const fields = ['policy', 'unplanned_events', 'unplanned_properties'] as const;
+  const changes: Change[] = [];
+  for (const field of fields) {
+    const [before, now] = [plan?.[field], after?.[field]];
+    if (before === now) continue;
+    changes.push({ field, ...(before !== undefined && { before }), ...(now !== undefined && { after: now }) });
+  }
+  return { after, version, changes, events: planChanges(plan ?? emptyPlan, after ?? emptyPlan) };
 }
 
 async function planEntries(

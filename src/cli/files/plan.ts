@@ -1,4 +1,6 @@
 import type { Family } from '../../wire/contract/plugins.ts';
+import type { PlanChange } from '../../wire/tracking-plan/learn-plan.ts';
+import type { TrackingPlan } from '../../wire/tracking-plan/plan.ts';
 import type { Change } from './config-changes.ts';
 import type { ConfigEntry } from './configuration-file.ts';
 import type { PresentConfig } from './target.ts';
@@ -23,6 +25,19 @@ export interface ProjectPlan {
   readonly id: number | undefined;
   readonly changes: readonly Change[];
   readonly families: readonly FamilyPlan[];
+  /** `undefined` if the file does not mention the tracking plan, or nothing in it changes. */
+  readonly trackingPlan?: TrackingPlanPlan | undefined;
+}
+
+/** A change of the tracking plan. */
+export interface TrackingPlanPlan {
+  /** `undefined` to remove it. */
+  readonly after: TrackingPlan | undefined;
+  /** Version in the service that was compared; 0 without one. */
+  readonly version: number;
+  /** Of its policies. */
+  readonly changes: readonly Change[];
+  readonly events: readonly PlanChange[];
 }
 
 /** What happens to one config. */
@@ -118,6 +133,7 @@ export function countPlan({ plugins, projects }: Plan): PlanCounts {
     change:
       plugins.filter(({ present }) => present !== undefined).length +
       projects.filter(({ id, changes }) => id !== undefined && changes.length > 0).length +
+      projects.filter(({ trackingPlan }) => trackingPlan !== undefined).length +
       count((config) => config.action === 'keep' && config.changes.length > 0),
     bin: count(({ action }) => action === 'bin'),
     move: families.flatMap(({ moved }) => moved).length,

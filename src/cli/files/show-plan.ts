@@ -2,7 +2,15 @@ import type { JsonValue } from '../../base/json.ts';
 import { printable, type Style, type Terminal } from '../terminal.ts';
 import type { Change } from './config-changes.ts';
 import { familyKeys } from './configuration-file.ts';
-import { countPlan, isEmptyPlan, type ConfigPlan, type FamilyPlan, type Plan, type PluginPlan } from './plan.ts';
+import {
+  countPlan,
+  isEmptyPlan,
+  type ConfigPlan,
+  type FamilyPlan,
+  type Plan,
+  type PluginPlan,
+  type TrackingPlanPlan,
+} from './plan.ts';
 
 /** Longer values are cut; the file contains them. */
 const valueCharsMax = 160;
@@ -50,14 +58,29 @@ export function planSentence(plan: Plan): string {
 function planLines({ plugins, projects }: Plan): Line[] {
   return [
     ...plugins.map(pluginLine),
-    ...projects.flatMap(({ name, id, changes, families }) => {
-      const body = [...changes.map((change) => changeLine(change, 1)), ...families.flatMap(familyLines)];
+    ...projects.flatMap(({ name, id, changes, families, trackingPlan }) => {
+      const body = [
+        ...changes.map((change) => changeLine(change, 1)),
+        ...families.flatMap(familyLines),
+        ...trackingPlanLines(trackingPlan),
+      ];
       if (body.length === 0 && id !== undefined) return [];
       const title = id === undefined ? `project "${name}"` : `project "${name}" (${id})`;
       return [line(0, id === undefined ? '+' : ' ', title), ...body];
     }),
   ];
 }
+
+function trackingPlanLines(plan: TrackingPlanPlan | undefined): Line[] {
+  if (plan === undefined) return [];
+  const title = line(1, plan.after === undefined ? '-' : ' ', 'tracking_plan');
+  const events = plan.events.map(({ event, property, kind }) =>
+    line(2, signs[kind], `"${event}"${property === null ? '' : `: ${property}`}`),
+  );
+  return [title, ...plan.changes.map((change) => changeLine(change, 2)), ...events];
+}
+
+const signs = { added: '+', changed: '~', removed: '-' } as const;
 
 function pluginLine({ slug, source, present }: PluginPlan): Line {
   if (present === undefined) return line(0, '+', `plugin ${slug} from ${source}`);
@@ -115,11 +138,14 @@ export function planRecord(plan: Plan): object {
     differences: !isEmptyPlan(plan),
     ...countPlan(plan),
     plugins: plan.plugins.map(({ slug, source, present }) => ({ slug, source, present: present ?? null })),
-    projects: plan.projects.map(({ name, id, changes, families }) => ({
+    projects: plan.projects.map(({ name, id, changes, families, trackingPlan }) => ({
       name,
       id: id ?? null,
       changes,
       ...Object.fromEntries(families.map((family) => [familyKeys[family.family], familyRecord(family)])),
+      ...(trackingPlan !== undefined && {
+        tracking_plan: { changes: trackingPlan.changes, events: trackingPlan.events },
+      }),
     })),
   };
 }

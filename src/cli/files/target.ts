@@ -2,6 +2,9 @@ import type { JsonObject } from '../../base/json.ts';
 import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
 import { familyPaths, type Family, type PluginRecord } from '../../wire/contract/plugins.ts';
 import type { ProjectRecord } from '../../wire/contract/projects.ts';
+import type { TrackingPlanRecord } from '../../wire/contract/tracking-plan.ts';
+import type { TrackingPlan } from '../../wire/tracking-plan/plan.ts';
+import { readPlan } from '../../wire/tracking-plan/read-plan.ts';
 import { isField, type PluginField, type SchemaEntry } from '../../plugins/fields.ts';
 import type { ApiClient } from '../api-client.ts';
 import { listAll, projectApi, type ServiceOptions, type ProjectApi } from '../api-options.ts';
@@ -70,6 +73,18 @@ export async function readProject(
   };
   const [transformation, imports] = [await read('transformation'), await read('import-app')];
   return { id, name, timezone, configs: { transformation, 'import-app': imports } };
+}
+
+/** The tracking plan of a project in the service. */
+export interface PresentPlan {
+  readonly version: number;
+  /** `undefined` if the project has none. */
+  readonly plan: TrackingPlan | undefined;
+}
+
+export async function readTrackingPlan(api: ProjectApi, root: string): Promise<PresentPlan> {
+  const { version, plan } = await api.get<TrackingPlanRecord>(`${root}/tracking_plan/`);
+  return { version, plan: plan === null ? undefined : readPlan(plan) };
 }
 
 /** Returns schedules by config id; a service of an earlier version has none. */

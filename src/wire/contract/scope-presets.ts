@@ -30,7 +30,7 @@ export const scopePresets: readonly ScopePreset[] = [
     id: 'plugins',
     name: 'Manage transformations',
     description: 'Deployment of plugins and configs.',
-    scopes: ['plugin:write', 'project:read', 'activity_log:read'],
+    scopes: ['plugin:write', 'tracking_plan:write', 'project:read', 'activity_log:read'],
   },
   {
     id: 'imports',
