@@ -38,6 +38,7 @@ function figures({ totals: { records, events, profiles } }: ReportResult): strin
     ['loaded', events.loaded],
     ['found', events.verified],
     ['of these stored before by others', events.stored_by_others],
+    ...(events.expired === undefined ? [] : [['expired since', events.expired] as const]),
   ];
   return rows.map(
     ([name, count]) => `${name.padEnd(34)}${count === null ? 'not checked' : numberText(count).padStart(13)}`,

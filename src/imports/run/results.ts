@@ -146,12 +146,14 @@ export interface StoredBy {
   readonly events: number;
 }
 
-/** A day and event name with a difference. Those that agree are only counted. */
+/** A day and event name with a difference, or whose events have expired. Those that agree are only counted. */
 export interface VerifyCell {
   readonly day: string;
   readonly event: string;
   readonly expected: number;
   readonly found: number;
+  /** Events that the retention of the project has removed, if any. */
+  readonly expired?: number;
 }
 
 export interface VerifyDifference {

@@ -104,6 +104,7 @@ function totalsOf({ run, parts, days, check, verify }: ReportSources): ReportTot
       rejected: refused + sum(days, (day) => day.rejected),
       loaded: sum(days, (day) => day.accepted),
       verified: isRead ? verify.found : null,
+      ...(isRead && verify.expired !== undefined && { expired: verify.expired }),
       stored_by_others: isRead ? (verify.stored_by_others ?? 0) : null,
     },
     profiles: { persons: countOf(check, '$set'), groups: countOf(check, '$groupidentify') },
@@ -155,7 +156,9 @@ function conclude({ run, days, check, verify, isLoaded, off }: Facts): Conclusio
     return { verdict: 'exact_by_id', summary: `Every control total agrees. ${verify.detail}` };
   }
   const there = verify.stored_by_others ?? 0;
-  const loaded = counted(run.totals.loaded, 'loaded event');
+  const expired = verify.expired ?? 0;
+  const left = expired === 0 ? '' : ' that have not expired';
+  const loaded = counted(run.totals.loaded - expired, 'loaded event') + left;
   const others =
     there === 0
       ? ''
@@ -163,8 +166,13 @@ function conclude({ run, days, check, verify, isLoaded, off }: Facts): Conclusio
   const rejected = run.totals.rejected === 0 ? '' : ` Rejected: ${counted(run.totals.rejected, 'record')}.`;
   return {
     verdict: 'exact',
-    summary: `The store holds all of the ${loaded}, each with every property.${others}${rejected}`,
+    summary: `The store holds all of the ${loaded}, each with every property.${others}${expiredText(expired)}${rejected}`,
   };
+}
+
+function expiredText(expired: number): string {
+  if (expired === 0) return '';
+  return ` Expired since: ${counted(expired, 'event')}, because the project keeps historical events for fewer days.`;
 }
 
 /** Adds what the source says is missing; the run is incomplete then. */

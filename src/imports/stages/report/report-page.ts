@@ -87,9 +87,12 @@ function undoFact({ run, options }: ReportResult): string {
   );
 }
 
-function foundNote({ verified, loaded, stored_by_others: byOthers }: ReportResult['totals']['events']): string {
+function foundNote(events: ReportResult['totals']['events']): string {
+  const { verified, loaded, stored_by_others: byOthers, expired = 0 } = events;
   if (verified === null) return 'not read';
-  const note = verified === loaded ? 'all that was loaded' : `${integer(Math.abs(loaded - verified))} apart`;
+  const apart = Math.abs(loaded - expired - verified);
+  const gone = expired === 0 ? '' : `; ${integer(expired)} expired`;
+  const note = (apart === 0 ? 'all that was loaded' : `${integer(apart)} apart`) + gone;
   return byOthers === null || byOthers === 0 ? note : `${note}; ${integer(byOthers)} by others`;
 }
 

@@ -27,6 +27,18 @@ describe('the report of a run', () => {
     expect(report.events.reduce((total, line) => total + line.loaded, 0)).toBe(events.loaded);
   });
 
+  it('counts events that have expired since as that, and not as missing', () => {
+    const { verify } = small;
+    const report = buildReport({
+      ...small,
+      verify: verify && { ...verify, found: verify.found - 1234, expired: 1234 },
+    });
+    expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
+    expect(report).toMatchObject({ verdict: 'exact', totals: { events: { expired: 1234 } } });
+    expect(report.summary).toMatch(/loaded events that have not expired, .* Expired since: 1,234 events/);
+    expect(reportPage(report)).toContain('all that was loaded; 1,234 expired');
+  });
+
   const faults: readonly [what: string, sum: string, ReportSources][] = [
     [
       'a record of a staged part that the check has not read',

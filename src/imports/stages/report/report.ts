@@ -79,6 +79,8 @@ export interface ReportTotals {
     readonly verified: number | null;
     /** Of these, events stored by another import or by live capture; `null` if the store was not read. */
     readonly stored_by_others: number | null;
+    /** Loaded events that the retention of the project has removed since; absent if none. */
+    readonly expired?: number;
   };
   /** Events without duplicates that only describe a person (`$set`) or a group (`$groupidentify`); reports of old versions lack it. */
   readonly profiles?: { readonly persons: number; readonly groups: number };

@@ -41,7 +41,7 @@ describe('verifying a run after its events have expired', () => {
         'the project keeps historical events for fewer days.',
       found: 300,
       expired: 20,
-      cells: [],
+      cells: [7, 7, 6].map((expired) => ({ day: '1969-12-30', expected: expired, found: 0, expired })),
     });
   });
 });

@@ -183,7 +183,7 @@ async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Prom
   const { stored, compared, transformed, expired } = await settle(verify, { day, expected, refused: refusedKeys });
   const isWhole = haveContents(expected, stored);
   if (compared === undefined) {
-    return { ...plainDay, expected: total, found: total - expired, isWhole, transformed, expired };
+    return { ...plainDay, ...expiredOf(total, expired), isWhole, transformed, cells: expired };
   }
   const { differences, found, agreeing } = compared;
   all.merge(differences);
@@ -193,7 +193,14 @@ async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Prom
     return { day: day.day, event, expected: expectedCount, found: stored };
   });
   const { counts, ...others } = found;
-  return { expected: total, found: agreeing + sum(counts.values()) - expired, ...others, expired, isWhole, cells };
+  const { found: left, expired: gone } = expiredOf(agreeing + sum(counts.values()), expired);
+  return { expected: total, found: left, ...others, expired: gone, isWhole, cells: [...cells, ...expired] };
+}
+
+/** Returns the counts of a day without what has expired, of `total` events that are as expected otherwise. */
+function expiredOf(total: number, cells: readonly VerifyCell[]) {
+  const expired = sum(cells.map((cell) => cell.expired ?? 0));
+  return { expected: total, found: total - expired, expired };
 }
 
 interface DayToCompare {
@@ -216,8 +223,8 @@ interface SettledDay {
   readonly compared: ComparedDay | undefined;
   /** Events of names of which only the contents differ, if transformations may have changed them. */
   readonly transformed: number;
-  /** Events that the retention of the project has removed. */
-  readonly expired: number;
+  /** Names with events that the retention of the project has removed. */
+  readonly expired: readonly VerifyCell[];
 }
 
 /**

@@ -1,5 +1,6 @@
 import { dayMs } from '../../../base/time.ts';
 import type { ExpiredBefore } from '../../run/expired-before.ts';
+import type { VerifyCell } from '../../run/results.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import type { StoredCount } from '../../target.ts';
 
@@ -13,17 +14,18 @@ export function withoutExpired(
   { day, expected }: { readonly day: Pick<StoredDay, 'day'>; readonly expected: Counts },
   stored: Counts,
   retention: ExpiredBefore | undefined,
-): { readonly stored: Counts; readonly expired: number } {
-  if (retention === undefined) return { stored, expired: 0 };
+): { readonly stored: Counts; readonly expired: readonly VerifyCell[] } {
+  if (retention === undefined) return { stored, expired: [] };
   const end = Date.parse(day.day) + dayMs;
   const shown = new Map(stored);
-  let expired = 0;
+  const expired: VerifyCell[] = [];
   for (const [event, count] of expected) {
-    const lacking = count.count - (stored.get(event)?.count ?? 0);
+    const found = stored.get(event)?.count ?? 0;
+    const lacking = count.count - found;
     const limit = retention(event);
     if (limit === null || end > limit || lacking <= 0) continue;
     shown.set(event, count);
-    expired += lacking;
+    expired.push({ day: day.day, event, expected: count.count, found, expired: lacking });
   }
   return { stored: shown, expired };
 }
