@@ -88,6 +88,11 @@ export interface EventLogWriter {
   backlogOf(lane: Lane, projectId: number): Backlog;
   /** Returns the last seq in a slot's lane, from any writer, to compare cursors with. 0 means none. */
   end(lane: Lane, slot: number): Promise<number>;
+  /**
+   * Resolves once no file of the log contains a record that was committed before the call, and rejects when the signal is aborted.
+   * Missing if a broker decides that.
+   */
+  forgetStored?(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 

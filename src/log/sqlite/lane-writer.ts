@@ -108,6 +108,18 @@ export class LaneWriter {
     }
   }
 
+  /** Begins a new file, so that the older ones are removed once their records are stored. Returns its first seq. */
+  replaceFile(): number {
+    if (this.#needsRepair) this.#repair();
+    if (this.#nextSeq > this.#current.firstSeq) this.#rotate();
+    return this.#current.firstSeq;
+  }
+
+  /** Whether a file exists that was begun before the one of this seq. */
+  hasOlder(firstSeq: number): boolean {
+    return this.#older.some((older) => older < firstSeq) || this.#current.firstSeq < firstSeq;
+  }
+
   /** Yields the size of every record beyond the committed cursor, oldest first, except those in damaged pages. */
   *waiting(): Generator<RecordSize> {
     for (const firstSeq of this.#older) {

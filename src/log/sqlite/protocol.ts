@@ -16,6 +16,8 @@ export interface WriterThreadData {
 /** Messages to the thread. Appends of a lane are answered in order. */
 export type ToWriterThread =
   | { readonly kind: 'append'; readonly lane: Lane; readonly rows: PackedRows }
+  /** Begins new files, so that those with stored records can be removed. */
+  | { readonly kind: 'forget'; readonly id: number }
   | { readonly kind: 'close' };
 
 export const numbersPerSize = 4;
@@ -35,4 +37,6 @@ export type FromWriterThread =
   | { readonly kind: 'appended'; readonly lane: Lane; readonly count: number; readonly firstSeq: number }
   /** The oldest `count` unanswered appends of the lane failed. */
   | { readonly kind: 'failed'; readonly lane: Lane; readonly count: number; readonly reason: string }
+  /** The files that existed at the message with this id are removed. */
+  | { readonly kind: 'forgotten'; readonly id: number }
   | { readonly kind: 'problem'; readonly sentence: string };

@@ -26,6 +26,8 @@ const queues: Record<Lane, NewRow[]> = { live: [], historical: [] };
 /** The last reported problem of each lane, so that it is reported once. */
 const tidyProblems: Record<Lane, string> = { live: '', historical: '' };
 const state = { closing: false };
+/** Requests to remove files, with the first seq of the file that replaced them. */
+let forgetting: { readonly id: number; readonly firstSeqs: Readonly<Record<Lane, number>> | undefined }[] = [];
 type LaneWriters = Readonly<Record<Lane, LaneWriter>>;
 
 function send(message: FromWriterThread, transfer: ArrayBuffer[] = []): void {
@@ -34,6 +36,7 @@ function send(message: FromWriterThread, transfer: ArrayBuffer[] = []): void {
 
 function take(message: ToWriterThread): void {
   if (message.kind === 'close') state.closing = true;
+  else if (message.kind === 'forget') forgetting.push({ id: message.id, firstSeqs: undefined });
   else for (const row of unpackRows(message.rows)) queues[message.lane].push(row);
 }
 
@@ -78,6 +81,22 @@ function appendEverything(writers: LaneWriters): void {
   }
 }
 
+/** Replaces files as requested, and answers once the replaced ones are removed. A disk that fails is tried again. */
+function forgetFiles(writers: LaneWriters): void {
+  forgetting = forgetting.flatMap(({ id, firstSeqs }) => {
+    try {
+      const begun = firstSeqs ?? { live: writers.live.replaceFile(), historical: writers.historical.replaceFile() };
+      for (const lane of lanes) tidyOnce(lane, writers[lane]);
+      if (lanes.some((lane) => writers[lane].hasOlder(begun[lane]))) return [{ id, firstSeqs: begun }];
+      send({ kind: 'forgotten', id });
+      return [];
+    } catch (error) {
+      send({ kind: 'problem', sentence: `failed to replace files of the event log, retrying: ${messageOf(error)}` });
+      return [{ id, firstSeqs }];
+    }
+  });
+}
+
 /** Runs until the thread ends: wakes when the consumer commits, and frees space. */
 async function tidyForever(writers: LaneWriters, afterAppends: () => void): Promise<void> {
   let seen = -1;
@@ -92,6 +111,7 @@ async function tidyForever(writers: LaneWriters, afterAppends: () => void): Prom
         afterAppends();
       }
     }
+    if (!state.closing) forgetFiles(writers);
   }
 }
 
@@ -165,6 +185,7 @@ function serve(writers: LaneWriters, unlock: () => void): void {
   port.on('message', (message: ToWriterThread) => {
     take(message);
     appendEverything(writers);
+    if (!state.closing) forgetFiles(writers);
     closeIfAsked();
   });
   void tidyForever(writers, closeIfAsked);

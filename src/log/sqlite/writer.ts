@@ -81,6 +81,9 @@ class MainThreadWriter implements SqliteLogWriter {
   readonly #sent: Record<Lane, number> = { live: 0, historical: 0 };
   readonly #ended: Promise<void>;
   readonly #opened: { resolve: () => void; reject: (error: Error) => void };
+  /** Requests to remove files that are not answered. */
+  readonly #forgetting = new Map<number, { readonly resolve: () => void; readonly reject: (error: Error) => void }>();
+  #lastForgetId = 0;
   #inFlightBytes = 0;
   #sendScheduled = false;
   /** Why appends are refused; undefined: they are not. */
@@ -124,6 +127,23 @@ class MainThreadWriter implements SqliteLogWriter {
 
   async end(lane: Lane): Promise<number> {
     return this.#positions.appended(lane);
+  }
+
+  async forgetStored(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#endedBecause !== undefined) throw new LogUnavailableError(this.#endedBecause);
+    const id = ++this.#lastForgetId;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#forgetting.set(id, { resolve, reject });
+    const stop = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+    this.#port.postMessage({ kind: 'forget', id } satisfies ToWriterThread);
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      this.#forgetting.delete(id);
+    }
   }
 
   backlog(lane: Lane) {
@@ -179,6 +199,8 @@ class MainThreadWriter implements SqliteLogWriter {
         return this.#waiting(message.sizes.lane, message.sizes.numbers);
       case 'problem':
         return this.#onProblem(message.sentence);
+      case 'forgotten':
+        return this.#forgetting.get(message.id)?.resolve();
       case 'ready':
         return this.#opened.resolve();
       case 'refused':
@@ -237,6 +259,7 @@ class MainThreadWriter implements SqliteLogWriter {
     for (const lane of lanes) {
       for (const { reject } of this.#takeAnswered(lane, Infinity)) reject(new LogUnavailableError(why));
     }
+    for (const { reject } of this.#forgetting.values()) reject(new LogUnavailableError(why));
     this.#port.close();
   }
 }

@@ -1,3 +1,4 @@
+import { enqueueProjectErasure } from '../../queue/erasures/enqueue-project-erasure.ts';
 import { Type } from 'typebox';
 import type { Clock } from '../../base/clock.ts';
 import { knownZone } from '../../base/local-time.ts';
@@ -135,12 +136,13 @@ function recordRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[
       scope: 'project:write',
       role: 'admin',
       summary: 'Delete a project with its configs, persons and keys',
-      description: 'Deletes the project permanently. Stored events are kept in the event store.',
+      description: 'Deletes the project permanently. Its stored events are erased in the background.',
       responses: { 204: null },
       handler: async (request) => {
         const { id } = request.project();
         const before = await getProject(db, id);
-        const deleted = before !== undefined && (await deleteProject(db, id));
+        const deleted =
+          before !== undefined && (await deleteProject(db, id, (tx) => enqueueProjectErasure(tx, id, clock.now())));
         forgetProject(id);
         if (!deleted) throw notFound();
         // Recorded last: the deletion is done in pieces and includes the project's log.

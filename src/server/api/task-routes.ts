@@ -46,6 +46,8 @@ export interface TaskApi<Body extends TObject, Spec extends TSchema, Progress ex
   readonly schemas: TaskSchemas<Spec, Progress, Result>;
   /** Tasks of a project that have not ended. */
   readonly openMax: number;
+  /** Returns why the task can no longer be cancelled, if so. Default: it can until it has ended. */
+  readonly refuseCancel?: (task: Task) => string | undefined;
   /** Validates the request. @throws ApiError */
   readonly prepare: (
     request: ApiRequest<unknown, unknown, Static<Body>>,
@@ -70,7 +72,7 @@ interface KindRoutes extends TaskRouteDeps, Pick<TaskApi<TObject, TSchema, TSche
   readonly path: string;
   readonly record: TSchema;
 }
-type CommonFields = 'kind' | 'tag' | 'scope' | 'role' | 'activityScope' | 'noun' | 'plural';
+type CommonFields = 'kind' | 'tag' | 'scope' | 'role' | 'activityScope' | 'noun' | 'plural' | 'refuseCancel';
 type StartFields = 'startDescription' | 'openMax' | 'body' | 'prepare';
 
 const readOf = ({ scope, tag }: KindRoutes) => ({ method: 'GET', scope: `${scope}:read`, tag }) as const;
@@ -153,7 +155,10 @@ function cancelRoute(api: KindRoutes): ApiRoute {
       const of = tasksOf(request, api);
       const { id } = request.params;
       const after = await api.db.transaction().execute(async (tx) => {
-        const before = toTaskRecord(orNotFound(await findTask(tx, of, id)));
+        const task = orNotFound(await findTask(tx, of, id));
+        const before = toTaskRecord(task);
+        const refused = api.refuseCancel?.(task);
+        if (refused !== undefined) throw new ApiError('conflict', refused);
         if (!(await cancelTask(tx, of, id, api.clock.now()))) return before;
         const cancelled = toTaskRecord(orNotFound(await findTask(tx, of, id)));
         await recordTask(tx, request, api, { activity: 'cancelled', before, after: cancelled });

@@ -16,6 +16,7 @@ import { hostThread, type ThreadHost } from './thread-host.ts';
 import { runReplays } from '../../pipeline/replay-runner.ts';
 import { removeExpiredNightly } from '../../pipeline/remove-expired.ts';
 import { applyRetention } from '../../pipeline/retention.ts';
+import { createServiceErasures } from './erasures.ts';
 import { runTasks } from '../../queue/tasks/task-runner.ts';
 import { createReplays } from '../../queue/replays/replay-events.ts';
 import type { TaskKind } from '../../queue/tasks/task.ts';
@@ -99,10 +100,12 @@ function startRetention({ settings, db, store, log, metrics }: ServiceDeps, part
 }
 
 /** How each kind of background task is executed. */
-function taskKinds({ db, store }: ServiceDeps): readonly TaskKind[] {
+function taskKinds(deps: ServiceDeps): readonly TaskKind[] {
+  const { db, store } = deps;
   const idsOfPerson = async (projectId: number, uuid: string): Promise<readonly string[]> =>
     (await personByUuid(db, projectId, uuid))?.distinct_ids ?? [];
-  return [createReplays({ db, store, idsOfPerson, clock: createDatabaseClock(db) })];
+  const replays = createReplays({ db, store, idsOfPerson, clock: createDatabaseClock(db) });
+  return [replays, createServiceErasures(deps)];
 }
 
 /** Starts background tasks of these kinds. `parts` receives what must be stopped. */

@@ -109,10 +109,8 @@ export async function countRunDistinctIds(store: StoreReader, { projectId, runId
 
 /** Lists groups that events of the run changed. */
 export async function runGroups(store: StoreReader, of: RunMonth): Promise<RunGroup[]> {
-  const text = (key: string): string =>
-    `if(JSONType(properties, '${key}') = 'String', JSONExtractString(properties, '${key}'), JSONExtractRaw(properties, '${key}'))`;
   return await store.query<{ type: string; key: string }>(
-    `SELECT DISTINCT ${text('$group_type')} AS type, ${text('$group_key')} AS key
+    `SELECT DISTINCT ${groupTextSql('$group_type')} AS type, ${groupTextSql('$group_key')} AS key
 FROM events PREWHERE ${ofMonth} AND event IN ('$groupidentify', '$group_identify')
 WHERE ${ofRun} ORDER BY type, key`,
     paramsOf(of),
@@ -129,7 +127,12 @@ WHERE ${ofRun} AND position(properties, '$group') > 0 ORDER BY type`,
   return rows.map(({ type }) => type).filter((type) => type !== '');
 }
 
-const mentionedTypes =
+/** The property `$group_type` or `$group_key` as text. */
+export const groupTextSql = (key: '$group_type' | '$group_key'): string =>
+  `if(JSONType(properties, '${key}') = 'String', JSONExtractString(properties, '${key}'), JSONExtractRaw(properties, '${key}'))`;
+
+/** Names of group types that an event mentions. */
+export const mentionedTypes =
   "arrayConcat(JSONExtractKeys(properties, '$groups'), [JSONExtractString(properties, '$group_type')])";
 
 /** Returns which of these group types events of the project still mention. */

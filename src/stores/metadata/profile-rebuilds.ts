@@ -180,3 +180,9 @@ export async function removeRebuildKeys(
       .execute();
   }
 }
+
+/** Removes a rebuild with its remaining keys. */
+export async function removeRebuild(db: Queries, id: string): Promise<void> {
+  await db.deleteFrom('profile_rebuild_keys').where('rebuild_id', '=', id).execute();
+  await db.deleteFrom('profile_rebuilds').where('id', '=', id).execute();
+}

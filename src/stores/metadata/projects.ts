@@ -138,11 +138,15 @@ export async function rotateProjectToken(db: Queries, id: number, now: number): 
 
 /**
  * Deletes the project and everything in this store that belongs to it: configs, attachments, jobs, persons, groups, log. Stored events
- * are elsewhere. Returns false if there is no such project. The project itself is deleted in the last transaction, so that an
+ * are elsewhere: `inLastTransaction` records that they must be erased. Returns false if there is no such project. The project itself is deleted in the last transaction, so that an
  * interrupted deletion can be repeated. Concurrent writers of a project's rows first ensure, in the same transaction, that
  * the project exists and stays (see pipeline/window-projects.ts).
  */
-export async function deleteProject(db: Queries, id: number): Promise<boolean> {
+export async function deleteProject(
+  db: Queries,
+  id: number,
+  inLastTransaction: (tx: Queries) => Promise<unknown> = async () => undefined,
+): Promise<boolean> {
   if ((await getProject(db, id)) === undefined) return false;
   await deleteProjectRows(db, id);
   return inTransaction(db, async (tx) => {
@@ -150,6 +154,7 @@ export async function deleteProject(db: Queries, id: number): Promise<boolean> {
     if (deleted === undefined) return false;
     // The project first: from here on no rows are added. Then what the pipeline has written until now.
     await deleteProjectRows(tx, id);
+    await inLastTransaction(tx);
     await bumpConfigRevision(tx);
     return true;
   });

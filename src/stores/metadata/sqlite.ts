@@ -306,6 +306,8 @@ async function openWriter(file: string, whenFree: WhenFree): Promise<Handle> {
     const handle = new Handle(new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: true }));
     await whenFree(() => handle.exec('pragma journal_mode = wal'));
     handle.exec('pragma synchronous = full');
+    // Deleted rows must not stay readable in the file: persons can be erased.
+    handle.exec('pragma secure_delete = on');
     // A window of events changes tens of thousands of rows in one transaction: with the default cache of 2 MB its pages would
     // go to the WAL several times, and with the default limit all of them into the file after every commit.
     handle.exec(`pragma cache_size = -${cacheKibibytes}`);

@@ -15,6 +15,7 @@ export const activityScopeMeanings = {
   NoticeDestination: 'Notification destinations',
   RetentionPolicy: 'How long the events of a project are kept',
   TrackingPlan: 'Tracking plans',
+  Erasure: 'Erasures of persons and events',
   EventReplay: 'Replays of stored events through a plugin',
   DeadLetter: 'Dead letters that a user replayed, corrected or discarded',
   Export: 'Exports of events, persons and groups',
