@@ -43,6 +43,7 @@ const sections: readonly Section[] = [
     pages: [
       'guides/operations',
       'guides/retention',
+      'guides/erase',
       'guides/exports',
       'guides/sign-in',
       'guides/notices',

@@ -68,6 +68,10 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       { replays: 'pass stored events of a running service to a plugin again' },
     ],
     [
+      async () => (await import('./commands/erasures.ts')).erasuresCommand,
+      { erasures: 'erase persons with their events, or events by a filter, from a running service' },
+    ],
+    [
       async () => (await import('./commands/warnings.ts')).warningsCommand,
       { warnings: 'list ingestion warnings of a running service: events not stored exactly as sent' },
     ],

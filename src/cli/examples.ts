@@ -47,6 +47,15 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   'events list': ['events list --limit 5', 'events list --distinct-id ada --after 2024-01-01 --output yaml'],
   'events counts': ['events counts --interval month', 'events counts --event "signed up" --json'],
+  'erasures count': ['erasures count --distinct-id ada', 'erasures count --event "old *" --before 2020-01-01'],
+  'erasures start': [
+    'erasures start --distinct-id ada',
+    'erasures start --ids-file ids.txt --yes',
+    'erasures start --event "old *" --before 2020-01-01',
+  ],
+  'erasures list': ['erasures list'],
+  'erasures show': ['erasures show 0198c0de-0000-7000-8000-000000000000'],
+  'erasures cancel': ['erasures cancel 0198c0de-0000-7000-8000-000000000000'],
   'replays start': [
     'replays start --config 5 --after 2024-01-01',
     'replays start --config 5 --event "order *" --rate 500 --detach',

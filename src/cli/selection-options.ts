@@ -16,10 +16,14 @@ export interface SelectionOptions {
 }
 
 export function addSelectionOptions(command: Command): Command {
+  return addConditionOptions(command).option('--person <uuid>', 'only events of this person, under any of its ids');
+}
+
+/** All of them except the person. */
+export function addConditionOptions(command: Command): Command {
   return command
     .option('--event <name>', 'only events of this name, in which * matches any characters; repeatable', collect)
     .option('--distinct-id <id>', 'only events with this distinct_id; repeatable', collect)
-    .option('--person <uuid>', 'only events of this person, under any of its ids')
     .option('--after <time>', 'only events from this time on (ISO 8601)')
     .option('--before <time>', 'only events before this time')
     .addOption(

@@ -75,6 +75,9 @@ const askMore = new Set([
   'get /api/projects/{project_id}/events/imported_events',
   // A config whose plugin receives events.
   'post /api/projects/{project_id}/event_replays',
+  // Ids of persons, or a selection, and not both.
+  'post /api/projects/{project_id}/erasures',
+  'post /api/projects/{project_id}/erasures/dry_run',
   // Of two times the one before the other.
   'post /api/projects/{project_id}/tracking_plan/learn',
   'get /api/projects/{project_id}/pipeline_transformation_configs/metrics',

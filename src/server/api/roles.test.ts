@@ -44,6 +44,9 @@ const adminOnly = new Set([
   'PUT /api/projects/{project_id}/retention',
   'PATCH /api/projects/{project_id}/reset_token',
   'POST /api/projects/{project_id}/reset_token',
+  'POST /api/projects/{project_id}/erasures',
+  'POST /api/projects/{project_id}/erasures/dry_run',
+  'POST /api/projects/{project_id}/erasures/{id}/cancel',
   'POST /api/projects/{project_id}/historical_migrations/{id}/approve',
   'POST /api/projects/{project_id}/historical_migrations/{id}/reject',
 ]);

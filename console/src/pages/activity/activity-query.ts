@@ -59,6 +59,7 @@ const nouns: Readonly<Record<ActivityScope, string>> = {
   HistoricalMigration: 'agreement',
   NoticeDestination: 'notification destination',
   RetentionPolicy: 'retention policy',
+  Erasure: 'erasure',
   EventReplay: 'event replay',
   Export: 'export',
   DeadLetter: 'dead letter',

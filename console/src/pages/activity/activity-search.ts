@@ -12,6 +12,7 @@ export const scopeLabels = {
   HistoricalMigration: 'Agreements',
   NoticeDestination: 'Notifications',
   RetentionPolicy: 'Retention',
+  Erasure: 'Erasures',
   EventReplay: 'Event replays',
   Export: 'Exports',
   DeadLetter: 'Dead letters',
