@@ -131,6 +131,12 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => projectRoute,
+    path: 'erasures',
+    validateSearch: noSearch,
+    component: lazyRouteComponent(() => import('./pages/erasures/erasures-page.tsx'), 'ErasuresPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
     path: 'groups',
     validateSearch: groupsSearch,
     component: lazyRouteComponent(() => import('./pages/groups/groups-page.tsx'), 'GroupsPage'),

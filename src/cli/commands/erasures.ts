@@ -147,10 +147,10 @@ async function bodiesOf({ person, idsFile, ...rest }: WhatOptions): Promise<read
   const parts = Array.from({ length: Math.max(1, Math.ceil(all.length / erasedIdsMax)) }, (_, at) =>
     all.slice(at * erasedIdsMax, (at + 1) * erasedIdsMax),
   );
-  return parts.map((part, at) => ({
-    ...(at === 0 && person !== undefined && { person_ids: [...person] }),
-    ...(part.length > 0 && { distinct_ids: part }),
-  }));
+  const [first = [], ...others] = parts;
+  const persons = person === undefined ? {} : { person_ids: [...person] };
+  const ofFirst = first.length === 0 ? {} : { distinct_ids: first };
+  return [{ ...persons, ...ofFirst }, ...others.map((part) => ({ distinct_ids: part }))];
 }
 
 async function idsIn(file: string): Promise<string[]> {

@@ -137,7 +137,7 @@ class MainThreadWriter implements SqliteLogWriter {
     this.#forgetting.set(id, { resolve, reject });
     const stop = (): void => reject(signal.reason as Error);
     signal.addEventListener('abort', stop, { once: true });
-    this.#port.postMessage({ kind: 'forget', id } satisfies ToWriterThread);
+    this.#post({ kind: 'forget', id }, []);
     try {
       await promise;
     } finally {

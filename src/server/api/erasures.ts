@@ -133,7 +133,7 @@ function prepareSelection(given: EventSelection): Prepared {
     throw invalid('selection__person_id', 'Expected "person_ids" to erase a person, or "distinct_ids" in a selection.');
   }
   const { distinct_ids: ids, properties, ...shown } = selection;
-  const conditions = properties?.map(({ key, operator }) => ({ key, ...(operator !== undefined && { operator }) }));
+  const conditions = properties?.map(({ key, operator = 'exact' }) => ({ key, operator }));
   const spec: ErasureSpec = {
     by: 'events',
     requested_ids: ids?.length ?? 0,

@@ -1,9 +1,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
 
 import { Badge } from '../../components/badge.tsx';
-import { buttonStyle } from '../../components/button.tsx';
+import { Button, buttonStyle } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -16,7 +16,8 @@ import { Section } from '../../components/section.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
-import { useProject } from '../../shell/project-context.tsx';
+import { useHasRole, useProject } from '../../shell/project-context.tsx';
+import { EraseDialog } from '../erasures/erase-dialog.tsx';
 import { eventColumns } from '../../components/event-columns.tsx';
 import { EventPanel } from '../../components/event-panel.tsx';
 import { displayName, eventsFilter, personEvents, personQuery, type Person } from './persons-query.ts';
@@ -32,7 +33,12 @@ export function PersonPage() {
   const name = person === undefined ? distinctId : displayName(person);
   return (
     <>
-      <PageHeader title={name} heading={<UserText text={name} charsMax={120} short />} description="Person" />
+      <PageHeader
+        title={name}
+        heading={<UserText text={name} charsMax={120} short />}
+        description="Person"
+        actions={person !== undefined && <EraseButton person={person} distinctId={distinctId} />}
+      />
       <div className="flex flex-col gap-4">
         {query.data === undefined && query.error !== null && (
           <ErrorState error={query.error} onRetry={() => void query.refetch()} busy={query.isFetching} />
@@ -46,6 +52,31 @@ export function PersonPage() {
         {person !== undefined && <PersonFacts person={person} />}
         {query.data !== undefined && <PersonEvents person={person} distinctId={distinctId} />}
       </div>
+    </>
+  );
+}
+
+/** Erases the person with everything stored of it, after a count. */
+function EraseButton({ person, distinctId }: { readonly person: Person; readonly distinctId: string }) {
+  const { id } = useProject();
+  const isAdmin = useHasRole('admin');
+  const navigate = useNavigate();
+  const [isAsking, setIsAsking] = useState(false);
+  if (!isAdmin) return null;
+  return (
+    <>
+      <Button kind="danger" onClick={() => setIsAsking(true)}>
+        Erase
+      </Button>
+      {isAsking && (
+        <EraseDialog
+          body={{ person_ids: [person.uuid] }}
+          confirm={distinctId}
+          confirmLabel="this id of the person"
+          onClose={() => setIsAsking(false)}
+          onStarted={() => void navigate({ to: '/projects/$projectId/erasures', params: { projectId: String(id) } })}
+        />
+      )}
     </>
   );
 }
