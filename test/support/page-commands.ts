@@ -55,7 +55,6 @@ export const runBy: Readonly<Record<string, readonly Blocks[]>> = {
     { page: guide('operations'), heading: /^(Backup|Watch events live|Work with several services)$/ },
   ],
   'test/e2e/export.test.ts': [{ page: guide('exports') }, { page: moved('millrace'), heading: 'Get the export' }],
-  'test/e2e/export.test.ts': [{ page: guide('exports') }],
   'test/e2e/erase.test.ts': [{ page: guide('erase') }],
   'src/cli/scale-out-guide.services.test.ts': [{ page: guide('scale-out'), heading: 'Try it on one machine' }],
   'src/cli/files/guide.test.ts': [{ page: guide('configuration-files') }],

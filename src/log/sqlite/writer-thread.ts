@@ -25,9 +25,12 @@ const positions = sharedPositions(data.shared);
 const queues: Record<Lane, NewRow[]> = { live: [], historical: [] };
 /** The last reported problem of each lane, so that it is reported once. */
 const tidyProblems: Record<Lane, string> = { live: '', historical: '' };
-const state = { closing: false };
-/** Requests to remove files, with the first seq of the file that replaced them. */
-let forgetting: { readonly id: number; readonly firstSeqs: Readonly<Record<Lane, number>> | undefined }[] = [];
+/** A request to remove files, with the first seqs of those that replaced them. */
+interface Forgetting {
+  readonly id: number;
+  readonly firstSeqs: Readonly<Record<Lane, number>> | undefined;
+}
+const state: { closing: boolean; forgetting: readonly Forgetting[] } = { closing: false, forgetting: [] };
 type LaneWriters = Readonly<Record<Lane, LaneWriter>>;
 
 function send(message: FromWriterThread, transfer: ArrayBuffer[] = []): void {
@@ -36,7 +39,8 @@ function send(message: FromWriterThread, transfer: ArrayBuffer[] = []): void {
 
 function take(message: ToWriterThread): void {
   if (message.kind === 'close') state.closing = true;
-  else if (message.kind === 'forget') forgetting.push({ id: message.id, firstSeqs: undefined });
+  else if (message.kind === 'forget')
+    state.forgetting = [...state.forgetting, { id: message.id, firstSeqs: undefined }];
   else for (const row of unpackRows(message.rows)) queues[message.lane].push(row);
 }
 
@@ -83,7 +87,7 @@ function appendEverything(writers: LaneWriters): void {
 
 /** Replaces files as requested, and answers once the replaced ones are removed. A disk that fails is tried again. */
 function forgetFiles(writers: LaneWriters): void {
-  forgetting = forgetting.flatMap(({ id, firstSeqs }) => {
+  state.forgetting = state.forgetting.flatMap(({ id, firstSeqs }) => {
     try {
       const begun = firstSeqs ?? { live: writers.live.replaceFile(), historical: writers.historical.replaceFile() };
       for (const lane of lanes) tidyOnce(lane, writers[lane]);

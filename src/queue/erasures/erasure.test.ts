@@ -212,7 +212,7 @@ async function addOtherData(projectId: number): Promise<void> {
       .set({ state: 'completed', stage: 'report' })
       .where('id', '=', run)
       .execute();
-    const lines = `${JSON.stringify({ user: 'someone' })}\n${JSON.stringify({ user: { id }, event: 'seen' })}\n`;
+    const lines = `${JSON.stringify({ user: 'first' })}\n${JSON.stringify({ user: { id }, event: 'seen' })}\n`;
     await staging.write(stagingKeys.segment(run, 1, 1), [zstdCompressSync(Buffer.from(lines))]);
   }
 }

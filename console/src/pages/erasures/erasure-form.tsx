@@ -7,7 +7,7 @@ import { TextArea } from '../../components/text-area.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { useProject } from '../../shell/project-context.tsx';
-import { EraseDialog } from './erase-dialog.tsx';
+import { EraseDialog } from '../../components/erase-dialog.tsx';
 
 interface Draft {
   readonly what: 'persons' | 'events';

@@ -10,7 +10,7 @@ import { Section } from '../../components/section.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useHasRole, useProject } from '../../shell/project-context.tsx';
-import { cancelErasure, canCancel, type Erasure, erasuresPath, erasuresQuery, isOpen } from './erasure-queries.ts';
+import { cancelErasure, canCancel, type Erasure, erasuresPath, erasuresQuery, isOpen } from '../../api/erasures.ts';
 import { ErasureForm } from './erasure-form.tsx';
 
 const pollMs = 1000;

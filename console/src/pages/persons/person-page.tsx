@@ -17,7 +17,7 @@ import { TimeText } from '../../components/time-text.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useHasRole, useProject } from '../../shell/project-context.tsx';
-import { EraseDialog } from '../erasures/erase-dialog.tsx';
+import { EraseDialog } from '../../components/erase-dialog.tsx';
 import { eventColumns } from '../../components/event-columns.tsx';
 import { EventPanel } from '../../components/event-panel.tsx';
 import { displayName, eventsFilter, personEvents, personQuery, type Person } from './persons-query.ts';

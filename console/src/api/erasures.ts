@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
-import type { ErasureCounts, ErasureStart, erasureSchemas } from '../../../../src/wire/contract/erasures.ts';
-import type { Page } from '../../../../src/wire/contract/pagination.ts';
-import type { TaskRecord } from '../../../../src/wire/contract/tasks.ts';
-import { apiQuery, projectPath } from '../../api/queries.ts';
-import { request } from '../../api/request.ts';
+import type { ErasureCounts, ErasureStart, erasureSchemas } from '../../../src/wire/contract/erasures.ts';
+import type { Page } from '../../../src/wire/contract/pagination.ts';
+import type { TaskRecord } from '../../../src/wire/contract/tasks.ts';
+import { apiQuery, projectPath } from './queries.ts';
+import { request } from './request.ts';
 
 type Schemas = typeof erasureSchemas;
 export type Erasure = Omit<TaskRecord, 'request' | 'progress' | 'result'> & {

@@ -1,19 +1,19 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { ErasureCounts, ErasureStart } from '../../../../src/wire/contract/erasures.ts';
-import { refresh } from '../../api/queries.ts';
-import { Button } from '../../components/button.tsx';
-import { type Column, DataTable } from '../../components/data-table.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
-import { ErrorNote } from '../../components/error-note.tsx';
-import { counted } from '../../components/format-number.ts';
-import { Notice } from '../../components/notice.tsx';
-import { NumberText } from '../../components/number-text.tsx';
-import { TextInput } from '../../components/text-input.tsx';
-import { UserText } from '../../components/user-text.tsx';
-import { useProject } from '../../shell/project-context.tsx';
-import { countErasure, erasuresPath, startErasure } from './erasure-queries.ts';
+import type { ErasureCounts, ErasureStart } from '../../../src/wire/contract/erasures.ts';
+import { refresh } from '../api/queries.ts';
+import { Button } from './button.tsx';
+import { type Column, DataTable } from './data-table.tsx';
+import { Dialog } from './dialog.tsx';
+import { EmptyState } from './empty-state.tsx';
+import { ErrorNote } from './error-note.tsx';
+import { counted } from './format-number.ts';
+import { Notice } from './notice.tsx';
+import { NumberText } from './number-text.tsx';
+import { TextInput } from './text-input.tsx';
+import { UserText } from './user-text.tsx';
+import { useProject } from '../shell/project-context.tsx';
+import { countErasure, erasuresPath, startErasure } from '../api/erasures.ts';
 
 interface EraseDialogProps {
   readonly body: ErasureStart;
