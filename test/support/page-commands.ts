@@ -34,7 +34,11 @@ export const runBy: Readonly<Record<string, readonly Blocks[]>> = {
   'src/cli/import/guide-vendors.test.ts': [
     { page: moved('amplitude'), heading: 'Get the export' },
     { page: moved('mixpanel'), heading: 'Get the export' },
-    { page: moving, heading: 'Run the import', holds: /--source (amplitude|mixpanel|posthog|postgres)/ },
+    {
+      page: moving,
+      heading: 'Run the import',
+      holds: /--source (amplitude|bigquery|mixpanel|posthog|postgres|snowflake)/,
+    },
   ],
   'src/cli/import/guide-choosing.test.ts': [{ page: guide('choose-what-to-import') }],
   'src/cli/import/mysql.services.test.ts': [{ page: moved('mysql'), heading: 'Run the import' }],

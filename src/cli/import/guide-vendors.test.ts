@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeZip } from '../../../test/support/archives.ts';
+import { startBigqueryServer } from '../../../test/support/bigquery-server.ts';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
 import { openCommandShell, type CommandShell } from '../../../test/support/command-shell.ts';
 import { startExportServer, type Answer, type ExportRequestOf } from '../../../test/support/export-server.ts';
@@ -125,6 +126,18 @@ function posthog(): Vendor {
   };
 }
 
+/** Runs the import of a guide with the rules of its sample. */
+async function runWarehouse(tool: string, files: Replaced, replaced: Replaced): Promise<void> {
+  const page = pageOf(tool);
+  const tried = readBlocks(page).map(({ text }) => text);
+  const [rules = ''] = /^cat > rules\.json[^]*?^END\n/m.exec(tried.join('')) ?? [];
+  await inFolder(async (folder) => {
+    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+    const block = share.take({ page, heading: 'Run the import' }).join('');
+    await shell.run(rules + withReplaced(block, replaced), folder);
+  });
+}
+
 describe('the commands of the guides that call a service, run as written', () => {
   it.each([mixpanel(), amplitude(), posthog()])('$tool: each of its events arrives once', async (vendor) => {
     await using server = await startExportServer(vendor.answer);
@@ -199,6 +212,30 @@ describe('the commands of the guides that call a service, run as written', () =>
       const { rows } = await postgres.db.query("select has_table_privilege('importer', 'orders', 'insert') as may");
       expect(rows).toEqual([{ may: false }]);
     });
+  });
+
+  it('BigQuery, with the key of a service account: each row arrives once', async () => {
+    await using server = await startBigqueryServer();
+    await using endpoint = await startEndpoint(() => 'keep');
+    const names = ['id', 'kind', 'customer', 'at', 'total'];
+    const types = ['INTEGER', 'STRING', 'STRING', 'TIMESTAMP', 'FLOAT'];
+    server.schema = names.map((name, at) => ({ name, type: types[at] ?? '' }));
+    server.rows = Array.from({ length: 300 }, (_, n) => ({
+      f: [`${n}`, `Order ${n % 3}`, `u${n % 20}`, `${1_714_557_600_000_000 + n}`, `${n / 4}`].map((v) => ({ v })),
+    }));
+    server.pageRowsMax = 100;
+    const replaced = {
+      'project=my-project': `project=shop --setting endpoint=${server.url}`,
+      'http://127.0.0.1:8000': endpoint.url,
+      '<project key>': 'phc_test',
+    };
+    await runWarehouse('bigquery', { 'bigquery-key.json': server.keyFile }, replaced);
+    const kept = endpoint.kept as unknown as readonly Sent[];
+    const totals = kept.map(({ properties }) => Number(properties['total'])).toSorted((a, b) => a - b);
+    expect(totals).toEqual(Array.from({ length: 300 }, (_, n) => n / 4));
+    // The preflight's and the import's are the same text, so that BigQuery's cache answers the second.
+    const sql = 'select * from (\nselect * from `my-project.shop.orders`\n) as source_rows';
+    expect(server.ran).toEqual([sql, sql]);
   });
 
   it('has run all its blocks', () => {

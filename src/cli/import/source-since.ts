@@ -34,7 +34,8 @@ export async function sourceSince(deps: SourceSinceDeps, run: Run, { quick = fal
   const { db, dir, request, onTrouble } = deps;
   const stored = await readRunRows(db, run.id).parts();
   const { source, close } = openSource(request, dir.temp);
-  const context = { signal: new AbortController().signal, holdsSnapshot: true };
+  // What was read is the question, not what a new import would read.
+  const context = { signal: new AbortController().signal, holdsSnapshot: true, ...(quick && { known: stored }) };
   try {
     const all = await source.listParts(run.options.range, context);
     const listed = quick ? all.filter(({ isSnapshot }) => isSnapshot !== true) : all;

@@ -1,4 +1,5 @@
 import { SourceError } from '../source.ts';
+import { decimalJson, doubleJson, embeddedJson, integerJson } from './column-values.ts';
 import type { MysqlColumn } from './mysql-result.ts';
 import { binaryCharset, mysqlTypes } from './mysql-types.ts';
 
@@ -8,19 +9,9 @@ type Encode = (value: Buffer) => string;
 const textOf = (value: Buffer): string => value.toString('utf8');
 const quoted: Encode = (value) => JSON.stringify(textOf(value));
 const bytes: Encode = (value) => JSON.stringify(value.toString('base64'));
-/** ZEROFILL pads with zeros, which JSON does not allow. */
-const digitsOf = (value: Buffer): string => value.toString('latin1').replace(/^(-?)0+(?=\d)/, '$1');
-const integer: Encode = (value) => {
-  const text = digitsOf(value);
-  return Number.isSafeInteger(Number(text)) ? text : JSON.stringify(text);
-};
-/** A double represents 15 digits exactly; longer numbers stay text. */
-const decimal: Encode = (value) => {
-  const text = digitsOf(value);
-  const digits = text.replaceAll(/\D/g, '').replace(/^0+/, '').length;
-  return digits <= 15 || Number.isSafeInteger(Number(text)) ? text : JSON.stringify(text);
-};
-const double: Encode = (value) => digitsOf(value);
+const integer: Encode = (value) => integerJson(value.toString('latin1'));
+const decimal: Encode = (value) => decimalJson(value.toString('latin1'));
+const double: Encode = (value) => doubleJson(value.toString('latin1'));
 /** The shortest number that is the same in single precision: 0.1, which as a double is 0.10000000149011612. */
 const float: Encode = (value) => {
   const exact = Number(value.toString('latin1'));
@@ -38,16 +29,8 @@ const timeIn =
     const text = value.toString('latin1');
     return JSON.stringify(isTime(text) ? text.replace(' ', 'T') + suffix : text);
   };
-/** Line breaks can only occur between values. MariaDB's JSON is text, which a constraint checks that can be missing. */
-const json: Encode = (value) => {
-  const text = textOf(value);
-  try {
-    JSON.parse(text);
-  } catch {
-    return JSON.stringify(text);
-  }
-  return text.replaceAll(/[\r\n]+/g, ' ');
-};
+/** MariaDB's JSON is text, which a constraint checks that can be missing. */
+const json: Encode = (value) => embeddedJson(textOf(value));
 
 const encoders: ReadonlyMap<number, Encode> = new Map<number, Encode>([
   [mysqlTypes.tiny, integer],

@@ -2,6 +2,7 @@ import { createRegistry, type PluginRegistry } from '../plugin-registry.ts';
 import { systemClock } from '../../base/clock.ts';
 import { amplitude } from '../../imports/sources/amplitude.ts';
 import { azure } from '../../imports/sources/azure.ts';
+import { bigquery } from '../../imports/sources/bigquery.ts';
 import { clickhouse } from '../../imports/sources/clickhouse.ts';
 import { duckdb } from '../../imports/sources/duckdb.ts';
 import { files } from '../../imports/sources/files.ts';
@@ -106,6 +107,7 @@ export const builtInPlugins: readonly Plugin[] = [
   mysql,
   clickhouse,
   sqlite,
+  bigquery,
 ];
 
 export const builtInRegistry: PluginRegistry = createRegistry(builtInPlugins);

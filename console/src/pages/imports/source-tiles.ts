@@ -19,6 +19,7 @@ const groupOfApp: Readonly<Record<string, SourceTile['group']>> = {
   postgres: 'Databases and streams',
   mysql: 'Databases and streams',
   clickhouse: 'Databases and streams',
+  bigquery: 'Databases and streams',
   kafka: 'Databases and streams',
   duckdb: 'Databases and streams',
   sqlite: 'Databases and streams',

@@ -35,11 +35,12 @@ class SourceUnlikeRunError extends Error {
 
 /** Describes changes; `undefined` if the source has none. */
 async function changesIn(source: Source, leased: LeasedRun): Promise<string | undefined> {
-  const context = { signal: leased.signal, holdsSnapshot: true };
+  const known = await leased.parts();
+  const context = { signal: leased.signal, holdsSnapshot: true, known };
   try {
     const listed = await source.listParts(leased.run.options.range, context);
     const lasting = listed.filter(({ isSnapshot }) => isSnapshot !== true);
-    const found = await findChanges({ source, context }, lasting, await leased.parts());
+    const found = await findChanges({ source, context }, lasting, known);
     const changed = found.filter(({ kind }) => kind === 'changed');
     return changed.length === 0 ? undefined : describeChanges(changed);
   } finally {
