@@ -100,7 +100,8 @@ function removalTests(store: () => EventStore): void {
     const rows = [one, two].map((project) => testRow(project, { keyDay: day('2018-01-10') }));
     await insertRows(store(), `shared-${one}`, rows);
     const removed = await store().removeExpired(201_801, [expiryOf(one, before('2019-01-01'))]);
-    expect(removed).toMatchObject({ droppedRows: 0, deletedRows: 1 });
+    // On a cluster the two may be on different shards.
+    expect(removed.droppedRows + removed.deletedRows).toBe(1);
     expect(await uuidsOf(store(), two)).toEqual([rows[1]?.uuid]);
     expect(await uuidsOf(store(), one)).toEqual([]);
   });
