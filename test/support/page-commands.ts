@@ -34,6 +34,7 @@ export const runBy: Readonly<Record<string, readonly Blocks[]>> = {
   'src/cli/import/guide-vendors.test.ts': [
     { page: moved('amplitude'), heading: 'Get the export' },
     { page: moved('mixpanel'), heading: 'Get the export' },
+    { page: moved('snowflake'), heading: 'Get the export' },
     {
       page: moving,
       heading: 'Run the import',

@@ -2,7 +2,7 @@
  * Real: the commands of the guides as they stand there, the shell, the import, PostgreSQL's engine. Doubled: the services that
  * are moved away from, the target. Only addresses and keys are replaced. The format's reader is the oracle.
  */
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,6 +14,7 @@ import { startExportServer, type Answer, type ExportRequestOf } from '../../../t
 import { inFolder, sorted, type Sent } from '../../../test/support/guide-import.ts';
 import { readBlocks } from '../../../test/support/page-blocks.ts';
 import { shareOf } from '../../../test/support/page-commands.ts';
+import { startSnowflakeServer } from '../../../test/support/snowflake-server.ts';
 import { startPostgresServer } from '../../../test/support/postgres-source.ts';
 import { amplitudeRecords } from '../../imports/formats/amplitude/records.fixture.ts';
 import { mixpanelRecords } from '../../imports/formats/mixpanel/records.fixture.ts';
@@ -236,6 +237,34 @@ describe('the commands of the guides that call a service, run as written', () =>
     // The preflight's and the import's are the same text, so that BigQuery's cache answers the second.
     const sql = 'select * from (\nselect * from `my-project.shop.orders`\n) as source_rows';
     expect(server.ran).toEqual([sql, sql]);
+  });
+
+  it('Snowflake, with the key pair that its guide creates: each row arrives once', async () => {
+    await using server = await startSnowflakeServer();
+    await using endpoint = await startEndpoint(() => 'keep');
+    const names = ['ID', 'KIND', 'CUSTOMER', 'AT', 'TOTAL'];
+    const types = ['fixed', 'text', 'text', 'timestamp_ltz', 'real'];
+    server.columns = names.map((name, at) => ({ name, type: types[at] ?? '' }));
+    server.partitions = [0, 1, 2].map((part) =>
+      Array.from({ length: 100 }, (_, n) => {
+        const id = part * 100 + n;
+        return [`${id}`, `Order ${id % 3}`, `u${id % 20}`, `${1_714_557_600 + id}.000000000`, `${id / 4}`];
+      }),
+    );
+    const [create = ''] = share.take({ page: pageOf('snowflake'), heading: 'Get the export' });
+    await inFolder(async (folder) => {
+      await shell.run(create, folder);
+      server.privateKey = await readFile(join(folder, 'snowflake-key.pem'), 'utf8');
+    });
+    const replaced = {
+      'account=myorg-account': `account=xy12345 --setting endpoint=${server.url}`,
+      'http://127.0.0.1:8000': endpoint.url,
+      '<project key>': 'phc_test',
+    };
+    await runWarehouse('snowflake', { 'snowflake-key.pem': server.privateKey }, replaced);
+    const kept = endpoint.kept as unknown as readonly Sent[];
+    const totals = kept.map(({ properties }) => Number(properties['total'])).toSorted((a, b) => a - b);
+    expect(totals).toEqual(Array.from({ length: 300 }, (_, n) => n / 4));
   });
 
   it('has run all its blocks', () => {

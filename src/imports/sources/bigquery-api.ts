@@ -4,6 +4,7 @@ import { SourceError, SourceWaitError, type SourceContext } from '../source.ts';
 import { askAgain, readWhole, type ExportApi } from './export-api.ts';
 import { fieldsOf, type BigqueryField } from './bigquery-rows.ts';
 import type { GcsToken } from './gcs-token.ts';
+import { ResultGoneError } from './stored-results.ts';
 
 export interface BigqueryDeps {
   readonly api: ExportApi;
@@ -97,11 +98,6 @@ export async function readPage(
     next: typeof page['pageToken'] === 'string' ? page['pageToken'] : '',
     bytes,
   };
-}
-
-/** The result of a job that BigQuery no longer has. */
-export class ResultGoneError extends SourceError {
-  override name = 'ResultGoneError';
 }
 
 function requestResult(

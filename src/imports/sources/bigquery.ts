@@ -11,15 +11,7 @@ import {
   type SourcePart,
   type TimeRange,
 } from '../source.ts';
-import {
-  describeQuery,
-  name,
-  readPage,
-  ResultGoneError,
-  runQuery,
-  type BigqueryDeps,
-  type BigqueryJob,
-} from './bigquery-api.ts';
+import { describeQuery, name, readPage, runQuery, type BigqueryDeps, type BigqueryJob } from './bigquery-api.ts';
 import { lineOfRow } from './bigquery-rows.ts';
 import { rangeNeedsTime } from './cursor-bounds.ts';
 import { baseUrlOf, createExportApi } from './export-api.ts';
@@ -27,6 +19,7 @@ import { tokenOfServiceAccount } from './gcs-token.ts';
 import {
   createResultParts,
   pieceOf,
+  ResultGoneError,
   resultExpired,
   wrongRows,
   type ResultParts,

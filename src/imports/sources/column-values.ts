@@ -11,11 +11,13 @@ export function integerJson(text: string): string {
   return Number.isSafeInteger(Number(digits)) ? digits : JSON.stringify(digits);
 }
 
-/** A double represents 15 digits exactly; longer numbers stay text. */
+/** A double represents 15 digits exactly; longer numbers stay text, and so does NaN. */
 export function decimalJson(text: string): string {
+  if (!/^-?\d+(\.\d+)?$/.test(text)) return JSON.stringify(text);
   const number = digitsOf(text);
   const digits = number.replaceAll(/\D/g, '').replace(/^0+/, '').length;
-  return digits <= 15 || Number.isSafeInteger(Number(number)) ? number : JSON.stringify(number);
+  const isExact = digits <= 15 || (!number.includes('.') && Number.isSafeInteger(Number(number)));
+  return isExact ? number : JSON.stringify(number);
 }
 
 /** A double as the database writes it; NaN and infinity, which JSON does not have, stay text. */

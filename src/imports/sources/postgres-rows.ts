@@ -1,4 +1,5 @@
 import { SourceError } from '../source.ts';
+import { decimalJson, integerJson } from './column-values.ts';
 
 /** A column of a result. */
 export interface Column {
@@ -14,12 +15,6 @@ export type ListParsers = (dataTypeID: number) => (text: string) => unknown;
 type Encode = (text: string) => string;
 
 const number: Encode = (text) => (/^-?\d/.test(text) ? text : quoted(text));
-/** A double represents 15 digits exactly; longer numbers stay text. */
-const exactNumber: Encode = (text) => {
-  const digits = text.replaceAll(/\D/g, '').replace(/^0+/, '').length;
-  return digits <= 15 || Number.isSafeInteger(Number(text)) ? number(text) : quoted(text);
-};
-const bigInteger: Encode = (text) => (Number.isSafeInteger(Number(text)) ? text : quoted(text));
 /** Line breaks can only occur between values. */
 const json: Encode = (text) => (/[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, ' ') : text);
 /** `2024-03-01 10:00:00.5+00`, since the session's zone is UTC; `infinity` stays. */
@@ -30,7 +25,7 @@ const truth: Encode = (text) => (text === 't' ? 'true' : 'false');
 const encoders: ReadonlyMap<number, Encode> = new Map<number, Encode>([
   [16, truth],
   [17, bytes],
-  [20, bigInteger],
+  [20, integerJson],
   [21, number],
   [23, number],
   [26, number],
@@ -39,7 +34,7 @@ const encoders: ReadonlyMap<number, Encode> = new Map<number, Encode>([
   [701, number],
   [1114, time],
   [1184, time],
-  [1700, exactNumber],
+  [1700, decimalJson],
   [3802, json],
 ]);
 

@@ -117,7 +117,7 @@ describe('rows of PostgreSQL', () => {
   it('values keep their meaning', async () => {
     const query = `select timestamptz '2024-03-01 10:00:00.123456+02' as at, timestamp '2024-03-01 10:00:00' as plain,
       date '2024-03-01' as day, 9007199254740993::bigint as big, 42::bigint as small, 1.5::numeric as exact,
-      12345678901234567890.5::numeric as long, 'NaN'::float8 as nan, 1e300::float8 as float, true as yes, null::text as none,
+      12345678901234567890.5::numeric as long, 1234567890123456.5::numeric as half, 'NaN'::float8 as nan, 1e300::float8 as float, true as yes, null::text as none,
       '{"a": [1, "x\\ny"],
         "b": 12345678901234567890}'::json as object, '{"k": 1}'::jsonb as binary, '\\x00ff'::bytea as bytes,
       array['a', 'b"c'] as list, array[1, 2] as numbers, E'ü\\n"' as text, 'infinity'::timestamptz as never`;
@@ -132,6 +132,7 @@ describe('rows of PostgreSQL', () => {
       small: 42,
       exact: 1.5,
       long: '12345678901234567890.5',
+      half: '1234567890123456.5',
       nan: 'NaN',
       float: 1e300,
       yes: true,

@@ -1,5 +1,5 @@
 import { isObject } from '../../base/json.ts';
-import { SourceChangedError, type SourceContext, type SourcePart, type TimeRange } from '../source.ts';
+import { SourceChangedError, SourceError, type SourceContext, type SourcePart, type TimeRange } from '../source.ts';
 import { badPart } from './cursor-bounds.ts';
 
 /** The result of a query, which a warehouse keeps unchanged for a day. */
@@ -63,6 +63,11 @@ export function pieceOf({ key, detail }: SourcePart): { result: string; piece: n
   const { result, piece, rows } = isObject(detail) ? detail : {};
   if (typeof result !== 'string' || typeof piece !== 'number' || typeof rows !== 'number') throw badPart(key);
   return { result, piece, rows };
+}
+
+/** The result of a query that the warehouse no longer has. */
+export class ResultGoneError extends SourceError {
+  override name = 'ResultGoneError';
 }
 
 /** Reports that the warehouse has removed a result: the query runs again. */

@@ -14,6 +14,7 @@ import { mysql } from '../../imports/sources/mysql.ts';
 import { postgres } from '../../imports/sources/postgres.ts';
 import { s3 } from '../../imports/sources/s3.ts';
 import { sampleEvents } from '../../imports/sources/sample-events.ts';
+import { snowflake } from '../../imports/sources/snowflake.ts';
 import { sqlite } from '../../imports/sources/sqlite.ts';
 import { urls } from '../../imports/sources/urls.ts';
 import type { Plugin } from '../plugin.ts';
@@ -108,6 +109,7 @@ export const builtInPlugins: readonly Plugin[] = [
   clickhouse,
   sqlite,
   bigquery,
+  snowflake,
 ];
 
 export const builtInRegistry: PluginRegistry = createRegistry(builtInPlugins);

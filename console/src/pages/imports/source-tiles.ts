@@ -20,6 +20,7 @@ const groupOfApp: Readonly<Record<string, SourceTile['group']>> = {
   mysql: 'Databases and streams',
   clickhouse: 'Databases and streams',
   bigquery: 'Databases and streams',
+  snowflake: 'Databases and streams',
   kafka: 'Databases and streams',
   duckdb: 'Databases and streams',
   sqlite: 'Databases and streams',
