@@ -132,7 +132,7 @@ const consoleSources = parseFiles(
 );
 /** Plain tables and rules of the contract that a browser may load, and the demo; of the others it takes the types alone. */
 const tablesForBrowsers =
-  /^src\/(demo\/demo|wire\/contract\/(errors|warnings|scopes|roles|sign-in-header|event-filter|unusual-values|import-name|import-run-states|import-schedule-limits|skipped-reasons))\.ts$/;
+  /^src\/(demo\/demo|wire\/contract\/(errors|warnings|scopes|roles|sign-in-header|event-filter|unusual-values|import-name|import-run-states|import-schedule-limits|plan-policies|skipped-reasons))\.ts$/;
 
 function isTestSide(path: string): boolean {
   return /\.(test|fixture)\.ts$/.test(path) || /(^|\/)test[-.]/.test(path);

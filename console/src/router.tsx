@@ -21,6 +21,7 @@ import { keysSearch } from './pages/keys/keys-search.ts';
 import { liveSearch } from './pages/live/live-search.ts';
 import { personSearch, personsSearch } from './pages/persons/persons-search.ts';
 import { prefetchPerson } from './pages/persons/persons-query.ts';
+import { trackingPlanSearch } from './pages/tracking-plan/tracking-plan-search.ts';
 import { transformationSearch, transformationsSearch } from './pages/transformations/transformations-search.ts';
 import { usageSearch } from './pages/usage/usage-search.ts';
 import { usersSearch } from './pages/users/users-search.ts';
@@ -140,6 +141,12 @@ const pages = [
     path: 'groups',
     validateSearch: groupsSearch,
     component: lazyRouteComponent(() => import('./pages/groups/groups-page.tsx'), 'GroupsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'tracking-plan',
+    validateSearch: trackingPlanSearch,
+    component: lazyRouteComponent(() => import('./pages/tracking-plan/tracking-plan-page.tsx'), 'TrackingPlanPage'),
   }),
   createRoute({
     getParentRoute: () => projectRoute,

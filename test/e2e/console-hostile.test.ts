@@ -96,6 +96,8 @@ const pages: readonly HostilePage[] = [
     open: (page) => page.getByRole('cell').getByRole('button').first().click(),
     shows: both,
   },
+  { route: 'tracking-plan', path: () => 'tracking-plan', shows: both },
+  { route: 'tracking-plan', path: () => 'tracking-plan?tab=violations', shows: both },
   { route: 'warnings', path: () => 'warnings' },
   { route: 'warnings', path: () => 'warnings?type=ignored_invalid_timestamp', shows: both },
   { route: 'dead-letters', path: () => 'dead-letters', shows: both },

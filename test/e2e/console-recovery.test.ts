@@ -77,6 +77,7 @@ const pages: readonly OpenPage[] = [
   { route: 'persons', path: () => 'persons', input: search('Search persons') },
   { route: 'persons/$distinctId', path: () => 'persons/ada' },
   { route: 'groups', path: () => 'groups', input: search('Search keys') },
+  { route: 'tracking-plan', path: () => 'tracking-plan?event=%2B', input: field('Event name') },
   { route: 'warnings', path: () => 'warnings', input: search('Search warnings') },
   {
     route: 'dead-letters',

@@ -44,6 +44,9 @@ export async function fillHostile(server: TestServer): Promise<HostileProject> {
   const transformation = await addHostilePlugin(server);
   const { importConfig, run } = await importHostile(server);
   const scheduled = await scheduleHostile(server);
+  const schema = { properties: { [long(200)]: { type: 'number', description: long(2000) } }, required: [long(200)] };
+  const events = [{ name: long(200), description: long(2000), schema }];
+  await apiSend(server, 'PUT', `${project}/tracking_plan/`, { unplanned_events: 'warn', events });
   await capture(server, [{ event: 'through the plugin', distinct_id: name, properties: { [name]: endless } }]);
   const deadLetter = await firstDeadLetter(server);
   const log = await apiGet<{ results: { id: string; scope: string }[] }>(server, `${project}/activity_log/`);

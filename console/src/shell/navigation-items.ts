@@ -3,6 +3,7 @@ import {
   ArrowDownToLine,
   Boxes,
   ChartColumn,
+  ClipboardCheck,
   Eraser,
   FileClock,
   Gauge,
@@ -43,6 +44,12 @@ export const navigation = [
         label: 'Transformations',
         icon: Workflow,
         keywords: 'plugins steps',
+      },
+      {
+        to: '/projects/$projectId/tracking-plan',
+        label: 'Tracking plan',
+        icon: ClipboardCheck,
+        keywords: 'schema events properties violations',
       },
       {
         to: '/projects/$projectId/imports',
