@@ -49,7 +49,7 @@ export async function countPersonErasure(
     distinct_ids: ids.length,
     persons: (await personsWithIds(db, projectId, ids)).uuids.length,
     dead_letters: rows.deadLetters.length,
-    other_rows: rows.jobs.length + rows.samples.length + rows.warnings.length,
+    other_rows: rows.jobs.length + rows.samples.length + rows.warnings.length + rows.violations.length,
     staged_runs: [...(await staged.find(projectId, ids)).ended],
   };
 }

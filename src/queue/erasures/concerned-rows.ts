@@ -9,7 +9,12 @@ export interface ConcernedRows {
   readonly samples: readonly number[];
   /** Hours of warnings whose samples mention an id; their counts stay. */
   readonly warnings: readonly { readonly type: string; readonly hour: string }[];
+  /** The same of violations of the tracking plan. */
+  readonly violations: readonly ViolationKey[];
 }
+
+type ViolationKey = Readonly<Record<(typeof violationKey)[number], string>>;
+const violationKey = ['hour', 'event', 'property', 'rule'] as const;
 
 const perPage = 500;
 
@@ -20,6 +25,7 @@ export async function findConcerned(db: Queries, projectId: number, ids: readonl
     jobs: await matching(pagesOf(db, 'jobs', 'payload', projectId), mentions),
     samples: (await matching(pagesOf(db, 'sample_events', 'event', projectId), mentions)).map(Number),
     warnings: await warningsOf(db, projectId, mentions),
+    violations: await violationsOf(db, projectId, mentions),
   };
 }
 
@@ -37,6 +43,11 @@ export async function removeConcerned(tx: Queries, projectId: number, found: Con
   for (const { type, hour } of found.warnings) {
     const row = tx.updateTable('ingestion_warnings').set({ samples: '[]' }).where('project_id', '=', projectId);
     await row.where('type', '=', type).where('hour', '=', hour).execute();
+  }
+  for (const of of found.violations) {
+    let row = tx.updateTable('tracking_plan_violations').set({ samples: '[]' }).where('project_id', '=', projectId);
+    for (const column of violationKey) row = row.where(column, '=', of[column]);
+    await row.execute();
   }
 }
 
@@ -98,4 +109,13 @@ async function warningsOf(db: Queries, projectId: number, mentions: Mentions): P
     .where('project_id', '=', projectId)
     .execute();
   return rows.filter(({ samples }) => mentions.in(samples)).map(({ type, hour }) => ({ type, hour }));
+}
+
+async function violationsOf(db: Queries, projectId: number, mentions: Mentions): Promise<readonly ViolationKey[]> {
+  const rows = await db
+    .selectFrom('tracking_plan_violations')
+    .select([...violationKey, 'samples'])
+    .where('project_id', '=', projectId)
+    .execute();
+  return rows.filter(({ samples }) => mentions.in(samples));
 }

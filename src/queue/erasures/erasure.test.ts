@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { addViolations } from '../../pipeline/violation-tally.ts';
 import { eraseStaged, findStagedMentions } from '../../imports/run/erase-staged.ts';
 import { createRun } from '../../imports/run/run-store.ts';
 import { openStaging } from '../../imports/staging/open-staging.ts';
@@ -201,6 +202,8 @@ async function addOtherData(projectId: number): Promise<void> {
       .insertInto('sample_events')
       .values({ project_id: projectId, name, event, ...time })
       .execute();
+    const row = { event: name, property: 'p', rule: 'type', count: 1, samples: [{ distinct_id: id }] };
+    await addViolations(bench.db, [{ projectId, hour: 'h', lastSeen: 'h', ...row }]);
   }
   for (const [run, id] of [
     ['run-with', secret],
@@ -253,6 +256,13 @@ describe('erasing a person', () => {
     expect(result).toMatchObject(dryRun);
     expect(result).toMatchObject({ rows_left: 0, log: 'erased' });
     expect((await bench.deadLetters()).map(({ distinct_id: id }) => id)).toEqual(['other 1']);
+    const violations = await bench.db.selectFrom('tracking_plan_violations').select(['event', 'samples']).execute();
+    expect(new Map(violations.map(({ event, samples: kept }) => [event, kept === '[]']))).toEqual(
+      new Map([
+        ['theirs', true],
+        ['another', false],
+      ]),
+    );
     const samples = await bench.db.selectFrom('sample_events').select('name').execute();
     expect(samples).toEqual([{ name: 'another' }]);
     expect((await staging.list('')).map(({ key }) => key)).toEqual([stagingKeys.segment('run-without', 1, 1)]);
