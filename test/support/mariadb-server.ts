@@ -8,10 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection, type Connection } from 'mysql2/promise';
 import { freePort } from '../../tools/with-server.ts';
 
-/** Undefined: no server is installed. */
+/** Undefined: no server is installed, or no openssl for its certificate. */
 export function findMariadb(): string | undefined {
   const directories = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
-  return directories.map((path) => join(path, 'mariadbd')).find((path) => existsSync(path));
+  const find = (name: string): string | undefined =>
+    directories.map((path) => join(path, name)).find((path) => existsSync(path));
+  return find('openssl') === undefined ? undefined : find('mariadbd');
 }
 
 export interface MariadbServer extends AsyncDisposable {

@@ -11,7 +11,7 @@ import { readBlocks } from '../../../test/support/page-blocks.ts';
 import { shareOf } from '../../../test/support/page-commands.ts';
 
 const program = findMariadb();
-const reason = program === undefined ? ' (skipped: mariadbd is not installed)' : '';
+const reason = program === undefined ? ' (skipped: mariadbd or openssl is not installed)' : '';
 const page = 'docs/guides/migrate-mysql.md';
 
 let shell: CommandShell;

@@ -17,7 +17,7 @@ import { mysql } from './mysql.ts';
 import { readPart, readSource, resolveBy, testSourceHost } from './source-host.fixture.ts';
 
 const program = findMariadb();
-const reason = program === undefined ? ' (skipped: mariadbd is not installed)' : '';
+const reason = program === undefined ? ' (skipped: mariadbd or openssl is not installed)' : '';
 const signal = new AbortController().signal;
 const held = { signal, holdsSnapshot: true };
 
