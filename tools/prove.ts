@@ -10,6 +10,8 @@ const proofs: Readonly<Record<string, string>> = {
   imports: 'an import is exact, however often importer or service are killed, and on a faulty network',
   'real-exports': 'exports as dirty as real ones are stored, skipped and rejected as an independent oracle predicts',
   'import-kills': 'imports, undone runs and replaced runs are exact through kills of any process in any stage',
+  export:
+    'an export that is killed again and again, imported into an empty service, gives the same events, persons and groups',
   move: 'a directory moves to PostgreSQL and ClickHouse, killed on the way, and nothing is lost or duplicated',
   package: 'the package installs with npm alone, and serves, imports and tests transformations',
   'run-tables': 'runs go through their tables to the events exactly, with the engine killed at any moment',

@@ -15,35 +15,33 @@ type Shown = Readonly<Record<string, JsonValue>>;
 /** Marks that an import adds: its run, that its events are not located, and what an `$identify` meant where it was captured. */
 const marks = new Set(['$import_run_id', '$geoip_disable', '$import_identity']);
 
+export type CanonicalKind = keyof CanonicalProject;
+
 export async function canonicalProject(url: string): Promise<CanonicalProject> {
-  const root = `${url}/api/projects/@current`;
-  const events = await canonical(
-    pages(`${root}/events/?limit=1000`),
-    ({ id, event, distinct_id, timestamp, properties }) => ({
-      id,
-      event,
-      distinct_id,
-      timestamp,
-      properties: Object.fromEntries(Object.entries(properties as Shown).filter(([key]) => !marks.has(key))),
-    }),
-  );
-  const persons = await canonical(pages(`${root}/persons/?limit=1000`), (person) => person);
-  const types = (await read(`${root}/groups_types/`)) as unknown as { group_type: string; group_type_index: number }[];
-  const groups: string[] = [];
-  for (const { group_type: type, group_type_index: index } of types) {
-    const found = await canonical(pages(`${root}/groups/?limit=1000&group_type_index=${index}`), (group) => ({
-      type,
-      ...group,
-    }));
-    groups.push(...found);
-  }
-  return { events, persons, groups: groups.sort() };
+  const sorted = async (kind: CanonicalKind): Promise<string[]> =>
+    (await Array.fromAsync(canonicalItems(url, kind))).sort();
+  return { events: await sorted('events'), persons: await sorted('persons'), groups: await sorted('groups') };
 }
 
-async function canonical(shown: AsyncIterable<Shown>, of: (item: Shown) => object): Promise<string[]> {
-  const texts: string[] = [];
-  for await (const item of shown) texts.push(canonicalJson(of(item)) ?? '');
-  return texts.sort();
+/** Yields the items in no particular order. */
+export async function* canonicalItems(url: string, kind: CanonicalKind): AsyncGenerator<string> {
+  const root = `${url}/api/projects/@current`;
+  if (kind === 'events') {
+    for await (const event of pages(`${root}/events/?limit=1000`)) yield canonicalJson(unmarked(event));
+  } else if (kind === 'persons') {
+    for await (const person of pages(`${root}/persons/?limit=1000`)) yield canonicalJson(person);
+  } else {
+    const types = (await read(`${root}/groups_types/`)) as { group_type: string; group_type_index: number }[];
+    for (const { group_type: type, group_type_index: index } of types) {
+      const groups = pages(`${root}/groups/?limit=1000&group_type_index=${index}`);
+      for await (const group of groups) yield canonicalJson({ type, ...group });
+    }
+  }
+}
+
+function unmarked({ id, event, distinct_id, timestamp, properties }: Shown): object {
+  const own = Object.entries(properties as Shown).filter(([key]) => !marks.has(key));
+  return { id, event, distinct_id, timestamp, properties: Object.fromEntries(own) };
 }
 
 async function* pages(first: string): AsyncGenerator<Shown> {
