@@ -14,6 +14,7 @@ import { agreementsSearch } from './pages/agreements/agreements-search.ts';
 import { deadLettersSearch } from './pages/dead-letters/dead-letters-search.ts';
 import { filterOf } from './pages/events/events-query.ts';
 import { eventsSearch } from './pages/events/events-search.ts';
+import { exportsSearch } from './pages/exports/exports-search.ts';
 import { groupsSearch } from './pages/groups/groups-search.ts';
 import { homeSearch } from './pages/home/home-search.ts';
 import { importRunSearch, importsSearch, newImportSearch } from './pages/imports/imports-search.ts';
@@ -147,6 +148,12 @@ const pages = [
     path: 'tracking-plan',
     validateSearch: trackingPlanSearch,
     component: lazyRouteComponent(() => import('./pages/tracking-plan/tracking-plan-page.tsx'), 'TrackingPlanPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'exports',
+    validateSearch: exportsSearch,
+    component: lazyRouteComponent(() => import('./pages/exports/exports-page.tsx'), 'ExportsPage'),
   }),
   createRoute({
     getParentRoute: () => projectRoute,

@@ -1,7 +1,7 @@
 import { createVerify, generateKeyPairSync } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 
 /** A stand-in for the part of Google Cloud Storage that is used, tokens included, over real HTTP. */
 export interface TestGcsServer extends AsyncDisposable {
@@ -12,6 +12,8 @@ export interface TestGcsServer extends AsyncDisposable {
   readonly loginFile: string;
   /** Overwriting one gives it another generation. */
   put(name: string, content: Buffer | string): void;
+  /** Contents of the objects. */
+  contents(): ReadonlyMap<string, Buffer>;
   /** `GET /storage/v1/…`, with its range, in order. */
   readonly seen: string[];
   /** The next so many requests are answered 503. */
@@ -28,6 +30,8 @@ interface Stored {
 interface State {
   readonly bucket: string;
   readonly objects: Map<string, Stored>;
+  /** Pieces of unfinished uploads. */
+  readonly uploads: Map<string, Buffer[]>;
   readonly publicKey: string;
   slowDowns: number;
   broken: { bytes: number; times: number };
@@ -43,6 +47,7 @@ export async function testGcsServer(bucket: string): Promise<TestGcsServer> {
   const state: State = {
     bucket,
     objects: new Map(),
+    uploads: new Map(),
     publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
     slowDowns: 0,
     broken: { bytes: 0, times: 0 },
@@ -76,6 +81,7 @@ export async function testGcsServer(bucket: string): Promise<TestGcsServer> {
       generation += 1;
       state.objects.set(name, { content: Buffer.from(content), generation: String(generation) });
     },
+    contents: () => new Map([...state.objects].map(([name, { content }]) => [name, content])),
     seen,
     slowDown: (times) => void (state.slowDowns = times),
     breakAfter: (bytes, times) => void (state.broken = { bytes, times }),
@@ -96,14 +102,44 @@ async function answer(state: State, request: IncomingMessage, response: ServerRe
   if (request.headers.authorization !== `Bearer token-${state.tokens}`) {
     return reply(response, 401, { error: { code: 401, message: `Invalid Credentials` } });
   }
+  if (url.pathname.startsWith('/upload/')) return upload(state, request, url, response);
   const [, bucket, object] = /^\/(?:download\/)?storage\/v1\/b\/([^/]+)\/o(?:\/([^/]+))?$/.exec(url.pathname) ?? [];
   if (bucket !== state.bucket) return reply(response, 404, { error: { code: 404, message: 'no such bucket' } });
   if (object === undefined) return list(state, url.searchParams, response);
+  if (request.method === 'DELETE') {
+    return reply(response, state.objects.delete(decodeURIComponent(object)) ? 204 : 404, undefined);
+  }
   const stored = state.objects.get(decodeURIComponent(object));
   if (stored === undefined || stored.generation !== url.searchParams.get('generation')) {
     return reply(response, 404, { error: { code: 404, message: 'No such object' } });
   }
   send(state, stored.content, request.headers.range, response);
+}
+
+/** A resumable upload: the object exists with its last piece. */
+async function upload(state: State, request: IncomingMessage, url: URL, response: ServerResponse): Promise<void> {
+  const name = url.searchParams.get('name') ?? '';
+  if (!url.pathname.includes(`/b/${state.bucket}/o`)) {
+    return reply(response, 404, { error: { code: 404, message: 'no such bucket' } });
+  }
+  if (request.method === 'POST') {
+    state.uploads.set(name, []);
+    url.searchParams.set('upload_id', '1');
+    response.writeHead(200, { location: `http://${request.headers.host}${url.pathname}${url.search}` }).end();
+    return;
+  }
+  const pieces = state.uploads.get(name) ?? [];
+  const [, from, , total] = /^bytes (?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(request.headers['content-range'] ?? '') ?? [];
+  const received = Buffer.concat(pieces).length;
+  if (Number(from ?? received) !== received) {
+    return reply(response, 400, { error: { code: 400, message: 'expected the next piece' } });
+  }
+  pieces.push(await buffer(request));
+  const content = Buffer.concat(pieces);
+  if (total === '*' || Number(total) !== content.length) return void response.writeHead(308).end();
+  state.uploads.delete(name);
+  state.objects.set(name, { content, generation: '1' });
+  reply(response, 200, { name });
 }
 
 function giveToken(state: State, form: URLSearchParams, response: ServerResponse): void {

@@ -9,6 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
@@ -34,7 +35,7 @@ const { values: options } = parseArgs({
     events: { type: 'string', default: '1000000' },
     kills: { type: 'string', default: '10' },
     python: { type: 'string' },
-    dir: { type: 'string', default: '/tmp/prove-export' },
+    dir: { type: 'string', default: join(tmpdir(), 'prove-export') },
   },
 });
 const [total, kills] = [Number(options.events), Number(options.kills)];

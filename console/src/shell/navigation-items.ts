@@ -1,6 +1,7 @@
 import {
   Activity,
   ArrowDownToLine,
+  ArrowUpFromLine,
   Boxes,
   ChartColumn,
   ClipboardCheck,
@@ -65,6 +66,12 @@ export const navigation = [
       { to: '/projects/$projectId/events', label: 'Events', icon: List, keywords: 'explorer search' },
       { to: '/projects/$projectId/persons', label: 'Persons', icon: Users, keywords: 'people users profiles' },
       { to: '/projects/$projectId/groups', label: 'Groups', icon: Boxes, keywords: 'companies accounts' },
+      {
+        to: '/projects/$projectId/exports',
+        label: 'Exports',
+        icon: ArrowUpFromLine,
+        keywords: 'download parquet csv bucket',
+      },
     ],
   },
   {

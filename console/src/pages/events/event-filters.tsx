@@ -12,7 +12,7 @@ import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { propertyNamesQuery } from './events-query.ts';
 import type { EventsSearch } from './events-search.ts';
-import { needsValue, type Operator, operators, type PropertyFilter } from './property-filter.ts';
+import { needsValue, type Operator, operators, type PropertyFilter } from '../../api/property-filter.ts';
 
 interface EventFiltersProps {
   readonly search: EventsSearch;

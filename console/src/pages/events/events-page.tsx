@@ -19,6 +19,7 @@ import { useProject } from '../../shell/project-context.tsx';
 import { EventFilters } from './event-filters.tsx';
 import { filterOf, intervalOf, propertyNamesQuery } from './events-query.ts';
 import type { EventsSearch } from './events-search.ts';
+import type { Query } from '../../api/request.ts';
 import { VolumeChart } from './volume-chart.tsx';
 
 const route = getRouteApi('/projects/$projectId/events');
@@ -54,7 +55,7 @@ export function EventsPage() {
       <PageHeader
         title="Events"
         description="Stored events, newest first, without duplicates."
-        actions={<ExportMenu rows={table.rows ?? []} />}
+        actions={<ExportMenu rows={table.rows ?? []} search={search} filter={filter} />}
       />
       <EventFilters search={search} zone={zone} suggests={isListed} onChange={change} />
       <VolumeChart
@@ -153,7 +154,19 @@ function ZoneSelect({ value = 'project', projectZone, onChange }: ZoneSelectProp
   );
 }
 
-function ExportMenu({ rows }: { readonly rows: readonly StoredEvent[] }) {
+interface ExportMenuProps {
+  readonly rows: readonly StoredEvent[];
+  readonly search: EventsSearch;
+  readonly filter: Query;
+}
+
+/** Saves the rows of the table, or passes the filter to the page of exports, where a period is its first time. */
+function ExportMenu({ rows, search, filter: { after, before } }: ExportMenuProps) {
+  const navigate = route.useNavigate();
+  const { event, distinct_id, person_id, historical, import_run, properties } = search;
+  const times = { after: after?.toString(), before: before?.toString() };
+  const wanted = { event, distinct_id, person_id, ...times, historical, import_run, properties };
+  const onExportAll = (): void => void navigate({ to: '/projects/$projectId/exports', search: wanted });
   return (
     <Menu
       trigger={
@@ -167,6 +180,7 @@ function ExportMenu({ rows }: { readonly rows: readonly StoredEvent[] }) {
           { label: 'NDJSON', onSelect: () => saveFile('events.ndjson', 'application/x-ndjson', toNdjson(rows)) },
           { label: 'CSV', onSelect: () => saveFile('events.csv', 'text/csv', csvOf(rows)) },
         ],
+        [{ label: 'All matching events…', onSelect: onExportAll }],
       ]}
     />
   );

@@ -4,7 +4,7 @@ import type { PropertyNamesRecord } from '../../../../src/wire/contract/names.ts
 import { apiQuery, projectPath } from '../../api/queries.ts';
 import type { Query } from '../../api/request.ts';
 import type { EventsSearch, periods } from './events-search.ts';
-import { filtersParameter } from './property-filter.ts';
+import { filtersParameter } from '../../api/property-filter.ts';
 
 export type EventCounts = Static<typeof eventCountsSchema>;
 export type Interval = 'hour' | 'day' | 'week' | 'month';

@@ -1,5 +1,5 @@
 import { flag, oneOf, searchOf, text, texts } from '../../search.ts';
-import { propertyFilters } from './property-filter.ts';
+import { propertyFilters } from '../../api/property-filter.ts';
 
 export const periods = ['1h', '24h', '7d', '30d'] as const;
 export const zones = ['utc', 'browser'] as const;
