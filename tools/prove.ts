@@ -18,6 +18,7 @@ const proofs: Readonly<Record<string, string>> = {
   'console-scale':
     'pages of the console load fast and accessibly with a million events, and their memory does not grow',
   fuzz: 'generated requests of every kind cause no fault and no hang, and the valid events among them are stored once',
+  erase: 'an erased person is in no file of the service, and all others are unchanged, however often it is killed',
   retention: 'retention removes exactly what has expired, frees the disk, and costs little where whole months go',
   'hostile-requests': 'no request without a key costs the main thread more than 50 ms of the processor',
   schemathesis: 'every response to requests that Schemathesis generates from the OpenAPI document conforms to it',
