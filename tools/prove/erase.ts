@@ -39,8 +39,8 @@ process.once('exit', () => spawnSync('rm', ['-rf', dataDir]));
 let service = await started();
 const key = createKey();
 let killed = 0;
-let done = false;
 let sent = 0;
+const loading = new AbortController();
 
 await sendHistory();
 await stopService(service);
@@ -52,18 +52,18 @@ const load = sendLoad();
 const dryRun = await call<ErasureCounts>(`${erasures}/dry_run`, { distinct_ids: [ids[1]] });
 console.log(`dry run: ${JSON.stringify({ ...dryRun, by_month: Object.keys(dryRun.by_month).length })}`);
 check('the dry run counts all events of all ids', dryRun.events, events + 2);
-check('the dry run counts 36 months', Object.keys(dryRun.by_month).length, 36);
+check('the dry run counts all months', Object.keys(dryRun.by_month).length, Math.ceil(Math.min(events, 1090) / 30.4));
 const { id } = await call<{ id: string }>(erasures, { distinct_ids: [ids[1]] });
 const begun = performance.now();
 const result = await erasedThroughKills();
 console.log(
-  `erased after ${Math.round((performance.now() - begun) / 1000)} s and ${killed} kills, ${sent} events sent meanwhile`,
+  `erased after ${Math.round((performance.now() - begun) / 1000)} s and ${killed} kills, ${sent} events sent in the meantime`,
 );
 const { rows_left, persons_rebuilt, groups_rebuilt, log, ...counts } = result;
 console.log(`result: ${JSON.stringify({ rows_left, persons_rebuilt, groups_rebuilt, log, events: counts.events })}`);
 check('the result is the dry run', counts, dryRun);
 check('no row is left', [rows_left, log], [0, 'erased']);
-done = true;
+loading.abort();
 await load;
 await untilStored();
 for (const one of ids) {
@@ -135,7 +135,7 @@ async function capture(body: object): Promise<void> {
 
 /** Sends live events until the erasure is done; those that a kill left unanswered are sent again. */
 async function sendLoad(): Promise<void> {
-  for (let batch = 0; !done; batch += 1) {
+  for (let batch = 0; !loading.signal.aborted; batch += 1) {
     const uuidOf = (n: number): string => `00000000-0000-4000-9000-${String(batch * 50 + n).padStart(12, '0')}`;
     const timestamp = new Date().toISOString();
     const some = Array.from({ length: 50 }, (_, n) => {
@@ -240,7 +240,8 @@ function personsIn(dir: string): string {
   const rows = db
     .prepare(
       `select i.distinct_id as id, p.uuid, p.created_at_micros as at, p.registers, p.is_identified as known from persons p
-join person_distinct_ids i on i.person_uuid = p.uuid and i.project_id = p.project_id where i.distinct_id like 'user-%' order by i.distinct_id`,
+join person_distinct_ids i on i.person_uuid = p.uuid and i.project_id = p.project_id
+where i.distinct_id like 'user-%' order by i.distinct_id`,
     )
     .all();
   db.close();

@@ -266,6 +266,34 @@ describe('restart', () => {
     await eventually(() => rowCount(segmentFileName(1)) === 10);
   });
 
+  it('forgets the bytes of stored records, also after a gap in the numbering, and keeps those that wait', async () => {
+    const before = await open();
+    const bytesOf = (): string =>
+      liveFiles()
+        .map((file) => readFileSync(join(dir, 'live', file), 'latin1'))
+        .join('');
+    await before.writer.append('live', record('canary of a stored record'));
+    const copy = await mkdtemp(join(tmpdir(), 'millrace-files-copy-'));
+    cpSync(dir, copy, { recursive: true });
+    await before.close();
+    await rm(dir, { recursive: true });
+    dir = copy;
+    const { writer, reader } = await open();
+    const signal = AbortSignal.timeout(20_000);
+    const forgetting = writer.forgetStored(signal);
+    expect(texts(await reader.read('live', 0, noLimits))).toEqual(['canary of a stored record']);
+    reader.commit('live', 1);
+    await forgetting;
+    expect(bytesOf()).not.toContain('canary');
+    const waiting = await writer.append('live', record('still waits'));
+    expect(waiting).toBeGreaterThan(1);
+    const stopped = new AbortController();
+    const unfinished = writer.forgetStored(stopped.signal);
+    stopped.abort(new Error('stopped'));
+    await expect(unfinished).rejects.toThrow('stopped');
+    expect(texts(await reader.read('live', 1, noLimits))).toEqual(['still waits']);
+  });
+
   it('the log keeps its identity, and gets a new one if it was lost or only half written', async () => {
     const first = await open();
     const { id } = first.reader;

@@ -286,9 +286,11 @@ export class LaneWriter {
 
   #unlinkConsumed(): void {
     const consumed = this.#options.positions.consumed(this.#options.lane);
+    // The numbering may have a gap before the next file, which nothing ever consumes.
+    const isDrained = this.#isDrained();
     for (;;) {
       const [oldest] = this.#older;
-      if (oldest === undefined || (this.#older[1] ?? this.#current.firstSeq) - 1 > consumed) return;
+      if (oldest === undefined || (!isDrained && (this.#older[1] ?? this.#current.firstSeq) - 1 > consumed)) return;
       removeSegment(this.#dir, oldest);
       this.#older.shift();
     }

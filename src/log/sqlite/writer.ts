@@ -22,6 +22,7 @@ export interface SqliteLogOptions {
 }
 
 export interface SqliteLogWriter extends EventLogWriter {
+  forgetStored(signal: AbortSignal): Promise<void>;
   /**
    * Takes ownership of the body: its memory is transferred to the writer thread if possible, which leaves the caller's view empty.
    * The only slot is 0, the default.
