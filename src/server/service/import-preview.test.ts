@@ -232,7 +232,7 @@ describe('formats', () => {
     const summary = body.results.find(({ slug }) => slug === 'mapping');
     expect(summary?.options[0]).toMatchObject({
       key: 'mapping',
-      schema: { required: ['event', 'distinct_id', 'timestamp'] },
+      schema: { required: ['timestamp'] },
     });
     const mixpanel = (await call('GET', '/import_formats/mixpanel/')).body;
     expect(mixpanel).toMatchObject({ slug: 'mixpanel', sources: ['mixpanel'] });
