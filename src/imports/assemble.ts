@@ -9,7 +9,6 @@ import { withoutAgreement } from './preflight/check-agreement.ts';
 import { findingText, problemsText } from './preflight/findings.ts';
 import type { AgreementFacts, ProbedTarget } from './preflight/preflight-context.ts';
 import { createPreflight, type Preflight } from './preflight/preflight.ts';
-import type { ExpiredBefore } from './run/expired-before.ts';
 import type { AdviceWords } from './run/advice-words.ts';
 import { heldStaging } from './run/held-staging.ts';
 import { RunFailedError, type LeasedRun, type RunStage, type RunStages } from './run/leased-run.ts';
@@ -34,7 +33,7 @@ import { createReportStage } from './stages/report/report-stage.ts';
 import { createUndoStage } from './stages/undo/undo-stage.ts';
 import { createVerifyStage } from './stages/verify/verify-stage.ts';
 import { stagingKeys, type Staging } from './staging.ts';
-import { TargetWaitError, type Target } from './target.ts';
+import { TargetWaitError, type ExpiredBefore, type Target } from './target.ts';
 
 /** Source and target are opened when a stage needs them, so a run whose config is deleted can still finish staged records. */
 interface AssembleDeps {

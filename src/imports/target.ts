@@ -97,6 +97,9 @@ export interface Delivered {
 }
 
 /** Reads what is stored, for verify. */
+/** Returns the time (ms since the epoch) before which historical events of this name have expired; `null` if they never do. */
+export type ExpiredBefore = (event: string) => number | null;
+
 export interface TargetReader {
   /** Counts the events of one day by name, with their checksums (see checksum.ts). */
   dayCounts(day: string, signal: AbortSignal, contents: ContentKind): Promise<ReadonlyMap<string, StoredCount>>;
@@ -126,6 +129,8 @@ export interface TargetReader {
   readonly sharesStore?: boolean;
   /** Counts transformations that may change events before they are stored. */
   readonly activeTransformations?: (signal: AbortSignal) => Promise<number>;
+  /** Returns the retention of the project; `undefined` if it removes no historical events, or cannot be read. */
+  readonly expiredBefore?: (signal: AbortSignal) => Promise<ExpiredBefore | undefined>;
   /**
    * Lists all events with this name and the days of their identities, in any order. `without` excludes events that only these runs have
    * stored; it is passed only to targets that can undo runs.

@@ -1,14 +1,15 @@
 import { counted, integer, plural } from '../../base/integer-text.ts';
-import type { ExpiredBefore } from '../run/expired-before.ts';
+import { TargetWaitError, type ExpiredBefore } from '../target.ts';
 import { fine, warning, type Finding, type PreflightCheck } from './findings.ts';
+import type { PreflightContext } from './preflight-context.ts';
 import type { SourceSample } from './sample-source.ts';
 
 /** Checks whether the project keeps events as old as those of the source. */
 export const checkRetention: PreflightCheck = {
   name: 'retention',
-  run: async ({ deps, options, estimate }) => {
+  run: async ({ deps, options, estimate, target, signal }) => {
     if (options.last === 'check') return [];
-    const expiredBefore = await deps.expiredBefore?.();
+    const expiredBefore = (await deps.expiredBefore?.()) ?? (await ofTarget(target, signal));
     if (expiredBefore === undefined) return [];
     const sample = await estimate();
     const beyond = ofSample(expiredBefore, sample?.times ?? []) ?? ofRange(expiredBefore, options.range.from);
@@ -16,6 +17,16 @@ export const checkRetention: PreflightCheck = {
   },
   late: () => warning('check_failed', 'expected the retention of the project, got no response in time', null),
 };
+
+async function ofTarget(target: PreflightContext['target'], signal: AbortSignal): Promise<ExpiredBefore | undefined> {
+  try {
+    return await (await target())?.reader?.expiredBefore?.(signal);
+  } catch (error) {
+    // The check of the target reports it.
+    if (error instanceof TargetWaitError) return undefined;
+    throw error;
+  }
+}
 
 const advice = 'set more days in the retention of the project first, or limit the dates of the import';
 

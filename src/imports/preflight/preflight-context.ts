@@ -1,11 +1,10 @@
 import type { AdviceWords } from '../run/advice-words.ts';
-import type { ExpiredBefore } from '../run/expired-before.ts';
 import type { RunOptions } from '../run/run.ts';
 import type { OpenRunTransform } from '../stages/check/segment/run-transform.ts';
 import type { DiskQuota } from '../stages/export/disk-quota.ts';
 import type { Source } from '../source.ts';
 import type { Staging } from '../staging.ts';
-import type { EndpointFacts, KeyFacts, ReaderFacts, Target } from '../target.ts';
+import type { EndpointFacts, ExpiredBefore, KeyFacts, ReaderFacts, Target } from '../target.ts';
 import type { SourceSample } from './sample-source.ts';
 
 /** How much history a project may send, where its service requires agreements. */
@@ -21,7 +20,7 @@ export interface AgreementFacts {
 }
 
 /** The part of a target that the preflight uses. */
-export type ProbedTarget = Pick<Target, 'description' | 'probe'>;
+export type ProbedTarget = Pick<Target, 'description' | 'probe'> & Partial<Pick<Target, 'reader'>>;
 
 export interface PreflightDeps {
   readonly staging: Staging;

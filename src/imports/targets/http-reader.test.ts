@@ -41,3 +41,26 @@ it('lists the names of a day together, and one by one from a service of an older
   expect(present.requests).toBeLessThan(5);
   expect(older.requests).toBe(names.length + 1);
 });
+
+it.each([
+  [
+    'a policy',
+    200,
+    { live_days: 1, historical_days: 30, events: [{ event: 'kept', live_days: 1, historical_days: null }] },
+    [30, 'never'],
+  ],
+  ['a policy that keeps all', 200, { live_days: 1, historical_days: null, events: [] }, undefined],
+  ['something else', 200, { detail: 'x' }, undefined],
+  ['no such endpoint', 404, {}, undefined],
+  ['a key without access', 403, {}, undefined],
+])('reads the retention of the project: %s', async (_, status, body, expected) => {
+  const get = async (address: string) => {
+    const isList = new URL(address).pathname === '/api/projects/';
+    const answer = isList ? { results: [{ id: 1, api_token: 'key' }] } : body;
+    return { status: isList ? 200 : status, text: JSON.stringify(answer), retryAfterMs: 0 };
+  };
+  const reader = createHttpReader({ origin: 'http://other.test', apiKey: 'key', runId: 'run-1', get });
+  const expiredBefore = await reader.expiredBefore?.(new AbortController().signal);
+  const daysOf = (time: number | null) => (time === null ? 'never' : Math.floor((Date.now() - time) / 86_400_000));
+  expect(expiredBefore && ['other', 'kept'].map((event) => daysOf(expiredBefore(event)))).toEqual(expected);
+});

@@ -1,8 +1,11 @@
 import { contentText, type ContentKind } from '../checksum.ts';
 import { isObject, objectIn } from '../../base/json.ts';
 import { parseMicros } from '../../stores/events/micros.ts';
+import { historicalExpiry } from '../../stores/events/retention-policy.ts';
+import type { RetentionPolicy } from '../../wire/contract/retention.ts';
 import {
   TargetUnreadableError,
+  type ExpiredBefore,
   type StoredCount,
   type StoredIdentity,
   type StoredPlace,
@@ -35,13 +38,10 @@ const namesCharsMax = 3000;
 export function createHttpReader(options: HttpReaderOptions): TargetReader {
   let project: string | undefined;
   let listsNames: boolean | undefined;
+  const projectOf = async (signal: AbortSignal): Promise<string> => (project ??= await findProject(options, signal));
   const events = async (name: string, query: Readonly<Record<string, string>>, signal: AbortSignal) => {
-    project ??= await findProject(options, signal);
-    return getJson(
-      options,
-      `${options.origin}/api/projects/${project}/events/${name}/?${new URLSearchParams(query)}`,
-      signal,
-    );
+    const place = `${options.origin}/api/projects/${await projectOf(signal)}/events`;
+    return getJson(options, `${place}/${name}/?${new URLSearchParams(query)}`, signal);
   };
   return {
     dayCounts: async (day, signal, contents) => {
@@ -57,6 +57,7 @@ export function createHttpReader(options: HttpReaderOptions): TargetReader {
       const answer = await events('imported_counts', { day: '2000-01-01', run: options.runId }, signal);
       return Number(answer['active_transformations'] ?? 0);
     },
+    expiredBefore: (signal) => readExpiry(options, projectOf, signal),
     dayEvents: async function* (day, names, signal, contents) {
       for (const some of groupNames(names)) {
         for await (const { rows, kind, event } of pagesOf({ day, contents }, some, signal)) {
@@ -100,6 +101,24 @@ export function createHttpReader(options: HttpReaderOptions): TargetReader {
       yield { rows: listOf(answer), kind: answeredKind(answer) };
       cursor = typeof answer['next'] === 'string' ? answer['next'] : undefined;
     } while (cursor !== undefined);
+  }
+}
+
+/** `undefined` for services of an older version, other services, and keys without access. */
+async function readExpiry(
+  options: HttpReaderOptions,
+  projectOf: (signal: AbortSignal) => Promise<string>,
+  signal: AbortSignal,
+): Promise<ExpiredBefore | undefined> {
+  try {
+    const place = `${options.origin}/api/projects/${await projectOf(signal)}/retention/`;
+    const policy = await getJson(options, place, signal);
+    return Array.isArray(policy['events'])
+      ? historicalExpiry(policy as unknown as RetentionPolicy, Date.now())
+      : undefined;
+  } catch (error) {
+    if (error instanceof TargetUnreadableError) return undefined;
+    throw error;
   }
 }
 

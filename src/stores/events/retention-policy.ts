@@ -29,8 +29,15 @@ export function keepsAll(policy: RetentionPolicy): boolean {
   return [policy, ...policy.events].every((days) => days.live_days === null && days.historical_days === null);
 }
 
-/** Returns the time before which an event has expired, µs since the epoch; `null` if it never does. */
-export function keptSinceOf({ keptSince, events }: ProjectExpiry, event: string, historical: boolean): bigint | null {
-  const { live, historical: ofHistory } = events.find((rule) => rule.event === event) ?? keptSince;
-  return historical ? ofHistory : live;
+/**
+ * Returns, by name, the time before which historical events have expired, ms since the epoch; `null` for names that never do. `undefined` if
+ * the policy removes no historical events.
+ */
+export function historicalExpiry(policy: RetentionPolicy, now: number): ((event: string) => number | null) | undefined {
+  if ([policy, ...policy.events].every(({ historical_days }) => historical_days === null)) return undefined;
+  const { keptSince, events } = expiryOf(0, policy, now);
+  return (event) => {
+    const { historical } = events.find((rule) => rule.event === event) ?? keptSince;
+    return historical === null ? null : Number(historical / 1000n);
+  };
 }

@@ -11,12 +11,17 @@ import { createTargetRetry } from '../stage-retry.ts';
 import { createRate } from '../rate.ts';
 import type { VerifyCell, VerifyResult, StoredBy } from '../../run/results.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
-import { TargetUnreadableError, type StoredCount, type Target, type TargetReader } from '../../target.ts';
+import {
+  TargetUnreadableError,
+  type ExpiredBefore,
+  type StoredCount,
+  type Target,
+  type TargetReader,
+} from '../../target.ts';
 import { compareDay, type FoundOnDay } from './compare-day.ts';
 import { createTableComparer, type TableComparer } from './compare-with-table.ts';
 import { createCountsReader, type CountsReader } from './counts-reader.ts';
 import { createDifferences, type Differences } from './differences.ts';
-import type { ExpiredBefore } from '../../run/expired-before.ts';
 import { withoutExpired } from './without-expired.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import {
@@ -93,7 +98,7 @@ async function verifyDays(deps: VerifyDeps, leased: LeasedRun, days: readonly St
   try {
     await retry(() => target.settled(leased.signal));
     const transformations = await retry(() => activeTransformations(deps, reader, leased.signal));
-    const retention = await deps.expiredBefore?.();
+    const retention = await retry(() => expiryOf(deps, reader, leased.signal));
     const failpoint = deps.failpoint ?? (() => {});
     const counts = createCountsReader({ reader, retry, signal: leased.signal }, days);
     const assertTable = tableAssertion({ runStore: deps.runStore, ref: refOf(leased), retry }, days);
@@ -105,6 +110,14 @@ async function verifyDays(deps: VerifyDeps, leased: LeasedRun, days: readonly St
     if (error instanceof TargetUnreadableError) return unreadableResult(target, expected, { why: error.message });
     throw error;
   }
+}
+
+async function expiryOf(
+  { expiredBefore }: VerifyDeps,
+  reader: TargetReader,
+  signal: AbortSignal,
+): Promise<ExpiredBefore | undefined> {
+  return (await expiredBefore?.()) ?? (await reader.expiredBefore?.(signal));
 }
 
 /** Checks the table once, before its first use. */

@@ -1,8 +1,7 @@
 import { dayMs } from '../../../base/time.ts';
-import type { ExpiredBefore } from '../../run/expired-before.ts';
 import type { VerifyCell } from '../../run/results.ts';
 import type { StoredDay } from '../../run/import-day.ts';
-import type { StoredCount } from '../../target.ts';
+import type { ExpiredBefore, StoredCount } from '../../target.ts';
 
 type Counts = ReadonlyMap<string, StoredCount>;
 
