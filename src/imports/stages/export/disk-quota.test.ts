@@ -54,7 +54,7 @@ describe('quota of the disk', () => {
     expect((await test.result()).verdict).toBe('passed');
   });
 
-  it('a run that is paused while it waits stops, and leaves no file behind', async () => {
+  it('a run that is paused while it waits stops, and leaves no file of a segment behind', async () => {
     await using test = await staged();
     const stop = new AbortController();
     const leased = await test.hold(stop.signal);
