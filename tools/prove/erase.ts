@@ -6,6 +6,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -32,6 +33,9 @@ const mail = 'canary-mail-6d1f@example.com';
 const traces = [...ids, mail, 'canary-'];
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 const erasures = '/api/projects/@current/erasures';
+const steps = ['counted', 'erased', 'cleaned', 'rebuilding', 'forgetting'].map((step) => `erasure_${step}`);
+// Each start of the service adds a listener.
+process.setMaxListeners(kills + 20);
 let failures = 0;
 
 const dataDir = await mkdtemp(join(tmpdir(), 'millrace-prove-erase-'));
@@ -84,8 +88,8 @@ console.log(failures === 0 ? 'proved' : `${failures} checks failed`);
 await rm(dataDir, { recursive: true, force: true });
 process.exitCode = failures === 0 ? 0 : 1;
 
-async function started(): Promise<ProvedService> {
-  const launched = await launchService(dataDir);
+async function started(env: Readonly<Record<string, string>> = {}): Promise<ProvedService> {
+  const launched = await launchService(dataDir, env);
   await untilServiceReady(launched);
   return launched;
 }
@@ -147,33 +151,54 @@ async function sendLoad(): Promise<void> {
   }
 }
 
+/** Random moments first, which are mostly in the long first step, then right after each step. */
 async function erasedThroughKills(): Promise<ErasureResult> {
-  for (;;) {
-    const wait = randomInt(50, 1500);
-    for (
-      const until = performance.now() + (killed < kills ? wait : 600_000);
-      performance.now() < until;
-      await delay(50)
-    ) {
-      const record = await get<{ state: string; error: string; result: ErasureResult | null }>(
-        `${erasures}/${id}/`,
-        key,
-      );
-      if (record.state === 'failed') throw new Error(`expected the erasure to succeed, got: ${record.error}`);
-      if (record.result !== null) return record.result;
-    }
-    const { step } = (await get<{ progress: { step: string } | null }>(`${erasures}/${id}/`, key)).progress ?? {
-      step: 'queued',
-    };
+  while (killed < kills - steps.length) {
+    await delay(randomInt(50, 3000));
+    const { state, progress } = await record();
+    if (state === 'done') break;
     await stopService(service, 'SIGKILL');
-    killed += 1;
-    console.log(`kill ${killed} in step ${step}`);
-    // As if the lease of the dead worker had expired, which takes half a minute.
-    const db = new DatabaseSync(join(dataDir, 'metadata.sqlite'));
-    db.exec("update tasks set lease_until = '2000-01-01T00:00:00.000000Z' where state = 'running'");
-    db.close();
+    noteKill(`in step ${progress?.step ?? 'queued'}`);
     service = await started();
   }
+  for (const step of steps) {
+    await stopService(service, 'SIGKILL');
+    expireLease();
+    service = await launchService(dataDir, { MILLRACE_FAIL_AT: step, MILLRACE_ALLOW_FAILPOINTS: 'true' });
+    if (service.child.exitCode === null && service.child.signalCode === null) await once(service.child, 'exit');
+    noteKill(`at ${step}`);
+  }
+  service = await started();
+  for (;;) {
+    const { state, error, result: ended } = await record();
+    if (state === 'failed') throw new Error(`expected the erasure to succeed, got: ${error}`);
+    if (ended !== null) return ended;
+    await delay(200);
+  }
+}
+
+interface ErasureState {
+  readonly state: string;
+  readonly error: string;
+  readonly progress: { readonly step: string } | null;
+  readonly result: ErasureResult | null;
+}
+
+function record(): Promise<ErasureState> {
+  return get<ErasureState>(`${erasures}/${id}/`, key);
+}
+
+function noteKill(where: string): void {
+  killed += 1;
+  console.log(`kill ${killed} ${where}`);
+  expireLease();
+}
+
+/** As if the lease of the dead worker had expired, which takes half a minute. */
+function expireLease(): void {
+  const db = new DatabaseSync(join(dataDir, 'metadata.sqlite'), { timeout: 30_000 });
+  db.exec("update tasks set lease_until = '2000-01-01T00:00:00.000000Z' where state = 'running'");
+  db.close();
 }
 
 async function untilStored(): Promise<void> {
