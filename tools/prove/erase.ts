@@ -154,9 +154,9 @@ async function sendLoad(): Promise<void> {
 /** Random moments first, which are mostly in the long first step, then right after each step. */
 async function erasedThroughKills(): Promise<ErasureResult> {
   while (killed < kills - steps.length) {
-    await delay(randomInt(50, 3000));
+    await delay(randomInt(50, 1000));
     const { state, progress } = await record();
-    if (state === 'done') break;
+    if (state === 'done') throw new Error(`expected an erasure that outlasts ${kills} kills, got one that is done`);
     await stopService(service, 'SIGKILL');
     noteKill(`in step ${progress?.step ?? 'queued'}`);
     service = await started();
