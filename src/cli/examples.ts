@@ -55,6 +55,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   'erasures list': ['erasures list'],
   'erasures show': ['erasures show 0198c0de-0000-7000-8000-000000000000'],
+  'erasures certificate': ['erasures certificate 0198c0de-0000-7000-8000-000000000000 > certificate.json'],
+  'erasures verify': ['erasures verify certificate.json'],
   'erasures cancel': ['erasures cancel 0198c0de-0000-7000-8000-000000000000'],
   'replays start': [
     'replays start --config 5 --after 2024-01-01',

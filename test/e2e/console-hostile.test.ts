@@ -99,6 +99,7 @@ const pages: readonly HostilePage[] = [
   { route: 'tracking-plan', path: () => 'tracking-plan', shows: both },
   { route: 'tracking-plan', path: () => 'tracking-plan?tab=violations', shows: both },
   { route: 'exports', path: () => 'exports' },
+  { route: 'erasures', path: () => 'erasures' },
   { route: 'warnings', path: () => 'warnings' },
   { route: 'warnings', path: () => 'warnings?type=ignored_invalid_timestamp', shows: both },
   { route: 'dead-letters', path: () => 'dead-letters', shows: both },

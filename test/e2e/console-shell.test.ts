@@ -37,7 +37,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await under.open('status');
     const links = await under.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').all();
     const addresses = await Promise.all(links.map((link) => link.getAttribute('href')));
-    expect(addresses.length).toBe(16);
+    expect(addresses.length).toBe(19);
     for (const address of addresses) {
       await under.page.goto(server.url + String(address));
       await under.page.getByRole('heading', { level: 1 }).waitFor();

@@ -57,6 +57,7 @@ describe('the guide to erasures', () => {
   it('erases a person by command and a filter, counts before, and leaves no byte in the files of the service', async () => {
     await using seat = await service.open();
     const [command = '', api = ''] = share.take({ page, heading: 'Erase a person' });
+    const [certificate = ''] = share.take({ page, heading: 'The certificate' });
     const [filter = ''] = share.take({ page, heading: 'Erase events by a filter' });
     await send([
       ...eventsOf('ada', mail),
@@ -70,6 +71,8 @@ describe('the guide to erasures', () => {
     const said = await seat.type(command);
     expect(said).toMatch(/events +13\n/);
     expect(said).toMatch(/done/);
+    const [, id = ''] = /^erasure +([0-9a-f-]{36})$/m.exec(said) ?? [];
+    expect(await seat.type(certificate.replace('<id>', id))).toMatch(/signature +valid[^]*events +13\n/);
     expect(await countOf({ distinct_ids: ['ada', anonymous] })).toMatchObject({
       events: 0,
       rows: 0,

@@ -10,6 +10,8 @@ import { personalKey, projectKey, startServer, tempDataDir, untilStored, type Te
 
 let server: TestServer;
 let dataDir: Awaited<ReturnType<typeof tempDataDir>>;
+/** Of all scopes, with the one that is only granted by name. */
+let key: string;
 
 beforeAll(async () => {
   dataDir = await tempDataDir();
@@ -26,6 +28,8 @@ beforeAll(async () => {
   ];
   await send(batch);
   await untilStored(server, { standard: 3, historical: 0 });
+  const create = ['keys', 'create', 'everyday', '--scope', '*', 'erasure:read', '--data-dir', dataDir.path];
+  key = (await spawnCommand(create, { env: {} })).stdout.trim();
 });
 afterAll(async () => {
   await server.terminate();
@@ -40,7 +44,7 @@ async function send(batch: readonly object[]): Promise<void> {
 }
 
 const run = (...args: readonly string[]): Promise<Finished> =>
-  spawnCommand(args, { env: { MILLRACE_URL: server.url, MILLRACE_API_KEY: personalKey } });
+  spawnCommand(args, { env: { MILLRACE_URL: server.url, MILLRACE_API_KEY: key } });
 
 async function shown(...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await run(...args);

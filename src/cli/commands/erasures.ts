@@ -2,6 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Static } from 'typebox';
+import { Value } from 'typebox/value';
+import { isSigned } from '../../base/signatures.ts';
+import { signedCertificateSchema, type SignedCertificate } from '../../wire/contract/erasure-certificates.ts';
 import { erasedIdsMax, erasureSchemas, type ErasureCounts, type ErasureStart } from '../../wire/contract/erasures.ts';
 import { taskSchema } from '../../wire/contract/tasks.ts';
 import { addApiOptions, listUpTo, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
@@ -54,12 +57,74 @@ export function erasuresCommand(parent: Command, terminal: Terminal): void {
       await show(options, await api.get<Erasure>(pathOf(api, id)));
     });
 
+  addCertificate(erasures, terminal);
+
   idOf(erasures.command('cancel'))
     .description('cancel an erasure that has not begun to delete')
     .action(async (id: string, options: ApiOptions) => {
       const api = projectApi(options);
       await show(options, await api.send<Erasure>('POST', `${pathOf(api, id)}cancel/`));
     });
+}
+
+function addCertificate(erasures: Command, terminal: Terminal): void {
+  addApiOptions(erasures.command('certificate'))
+    .argument('<id>', 'id of the erasure')
+    .description('print the signed certificate of an erasure that is done, as JSON')
+    .action(async (id: string, options: ApiOptions) => {
+      const api = projectApi(options);
+      terminal.json(await api.get<SignedCertificate>(`${pathOf(api, id)}certificate/`));
+    });
+
+  erasures
+    .command('verify')
+    .argument('<file>', 'certificate, as "erasures certificate" prints it')
+    .option('--public-key <base64>', 'key that must have signed it; default: the one in the file')
+    .description('verify the signature of a certificate, without a service')
+    .action(async (file: string, { publicKey }: { readonly publicKey?: string }) => {
+      const text = await readFile(file, 'utf8').catch((error: unknown) => {
+        throw new CommandError('usage', `expected a readable file, got: ${String(error)}`);
+      });
+      verifyCertificate(terminal, parseCertificate(file, text), publicKey);
+    });
+}
+
+function parseCertificate(file: string, text: string): SignedCertificate {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new CommandError(
+      'failed',
+      `expected the certificate of an erasure in ${file}, got something that is not JSON`,
+    );
+  }
+  if (Value.Check(signedCertificateSchema, parsed)) return parsed;
+  throw new CommandError('failed', `expected the certificate of an erasure in ${file}, got other JSON`);
+}
+
+/** Errors: failed, unless the signature is that of the key. */
+function verifyCertificate(terminal: Terminal, signed: SignedCertificate, key: string | undefined): void {
+  const { certificate, signature } = signed;
+  if (key !== undefined && key !== signature.public_key) {
+    throw new CommandError('failed', `expected a certificate of the key ${key}, got one of ${signature.public_key}`);
+  }
+  if (!isSigned(certificate, { publicKey: signature.public_key, signature: signature.value })) {
+    throw new CommandError(
+      'failed',
+      'expected the signature of the certificate, got one of something else: it was changed',
+    );
+  }
+  const { project, erasure, completed_at, result } = certificate;
+  showFields(terminal, {
+    signature: 'valid',
+    'public key': signature.public_key,
+    project: `${project.name} (${project.uuid})`,
+    erasure,
+    completed: completed_at,
+    ...countFields(result),
+  });
+  if (key === undefined) terminal.note('compare the public key with that of the project: "GET …/erasures/public_key/"');
 }
 
 function pathOf({ root }: ProjectApi, id: string): string {

@@ -15,6 +15,7 @@ import { deadLetterReplayRoutes } from './dead-letter-replays.ts';
 import { deadLetterTrialRoutes } from './dead-letter-trials.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { eventRoutes, fromStore, type EventRouteDeps } from './events.ts';
+import { erasureCertificateRoutes } from './erasure-certificates.ts';
 import { erasureRoutes } from './erasures.ts';
 import { eventReplayRoutes } from './event-replays.ts';
 import { exportRoutes } from './exports.ts';
@@ -188,6 +189,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...sampleEventRoutes(deps),
     ...jobRoutes(deps),
     ...eventReplayRoutes(deps),
+    ...erasureCertificateRoutes(deps),
     ...erasureRoutes({ ...deps, staging: deps.imports?.staging }),
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),

@@ -22,6 +22,7 @@ const migrations: readonly Migration[] = [
   { name: 'tasks', up: addTasks },
   { name: 'retention policies', up: addRetentionPolicies },
   { name: 'tracking plans', up: addTrackingPlans },
+  { name: 'signing keys', up: addSigningKeys },
 ];
 
 /** The schema version that this program needs. */
@@ -193,5 +194,17 @@ async function addTrackingPlans({ schema }: Queries, dialect: Dialect): Promise<
     .addColumn('last_seen', text, (column) => column.notNull())
     .addColumn('samples', text, (column) => column.notNull())
     .addPrimaryKeyConstraint('tracking_plan_violations_pk', ['project_id', 'hour', 'event', 'property', 'rule'])
+    .execute();
+}
+
+async function addSigningKeys({ schema }: Queries, dialect: Dialect): Promise<void> {
+  const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
+  await schema
+    .createTable('signing_keys')
+    .addColumn('project_id', 'integer', (column) =>
+      column.primaryKey().notNull().references('projects.id').onDelete('cascade'),
+    )
+    .addColumn('private_key', text, (column) => column.notNull())
+    .addColumn('created_at', text, (column) => column.notNull())
     .execute();
 }

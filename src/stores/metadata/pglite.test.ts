@@ -24,7 +24,7 @@ describe('the metadata store on PGlite', () => {
     await emptyStore();
     await migrate(db, 'postgres');
     const created = await schemaOf();
-    await sql`drop table oidc_attempts, tasks, retention_policies, tracking_plans, tracking_plan_violations`.execute(
+    await sql`drop table oidc_attempts, tasks, signing_keys, retention_policies, tracking_plans, tracking_plan_violations`.execute(
       db,
     );
     await sql`alter table users drop column oidc_issuer, drop column oidc_subject`.execute(db);

@@ -50,12 +50,12 @@ const counts = {
 export const erasureCountsSchema = Type.Object(counts);
 export type ErasureCounts = Static<typeof erasureCountsSchema>;
 
-const spec = Type.Object({
+export const erasureSpecSchema = Type.Object({
   by: Type.Enum(['persons', 'events', 'project']),
   requested_ids: count('Number of ids in the request, which are not kept.'),
   selection: orNull(Type.Object(eventSelectionSchema.properties), 'Null unless events are erased by a filter.'),
 });
-export type ErasureSpec = Static<typeof spec>;
+export type ErasureSpec = Static<typeof erasureSpecSchema>;
 
 export const erasureSteps = ['waiting', 'counted', 'erased', 'cleaned', 'rebuilding', 'forgetting'] as const;
 
@@ -75,7 +75,7 @@ const progress = Type.Object({
 });
 export type ErasureProgress = Static<typeof progress>;
 
-const result = Type.Object({
+export const erasureResultSchema = Type.Object({
   ...counts,
   rows_left: count('Rows that match and were received before the request, after the erasure: always 0.'),
   persons_rebuilt: count('Persons that were computed again from remaining events.'),
@@ -85,6 +85,6 @@ const result = Type.Object({
       'Whether files of the event log were replaced. Brokers of Kafka keep accepted requests for their retention time.',
   }),
 });
-export type ErasureResult = Static<typeof result>;
+export type ErasureResult = Static<typeof erasureResultSchema>;
 
-export const erasureSchemas = { spec, progress, result };
+export const erasureSchemas = { spec: erasureSpecSchema, progress, result: erasureResultSchema };

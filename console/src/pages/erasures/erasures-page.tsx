@@ -77,7 +77,7 @@ const columns: readonly Column<Erasure>[] = [
     align: 'end',
     cell: (erasure) => <NumberText value={countsOf(erasure)?.persons ?? 0} />,
   },
-  { id: 'cancel', header: 'Actions', width: '7rem', cell: (erasure) => <CancelButton erasure={erasure} /> },
+  { id: 'cancel', header: 'Actions', width: '7rem', cell: (erasure) => <Actions erasure={erasure} /> },
 ];
 
 function What({ erasure: { request, error, state, progress } }: { readonly erasure: Erasure }) {
@@ -92,6 +92,20 @@ function What({ erasure: { request, error, state, progress } }: { readonly erasu
         </span>
       )}
     </span>
+  );
+}
+
+function Actions({ erasure }: { readonly erasure: Erasure }) {
+  const { id: projectId } = useProject();
+  if (erasure.state !== 'done') return <CancelButton erasure={erasure} />;
+  return (
+    <a
+      href={`${erasuresPath(projectId)}/${erasure.id}/certificate/`}
+      download={`erasure-${erasure.id}.json`}
+      className="inline-flex min-h-6 items-center text-xs text-link underline"
+    >
+      Certificate
+    </a>
   );
 }
 

@@ -39,4 +39,11 @@ export const taskTables = {
       },
     },
   ),
+  /** Keys that sign what projects declare: certificates of erasures. */
+  signing_keys: table({
+    project_id: integer().key().partOf('projects.id'),
+    /** PKCS #8 as PEM; never shown. */
+    private_key: text(),
+    created_at: text(),
+  }),
 };
