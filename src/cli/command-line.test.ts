@@ -130,7 +130,7 @@ describe('completion', () => {
     expect(await complete('configs', 're')).toEqual(['reorder', 'restore']);
     expect(await complete('configs', 'list', '--fam')).toEqual(['--family']);
     expect(await complete('configs', 'list', '--family', 'im')).toEqual(['import-apps']);
-    expect(await complete('send', '--from', 'mi')).toEqual(['mixpanel']);
+    expect(await complete('send', '--from', 'mix')).toEqual(['mixpanel']);
     expect(await complete('completion', 'z')).toEqual(['zsh']);
   });
 });
