@@ -365,7 +365,8 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
 
   it('pages of a command line run request nothing that does not exist, from start to undo', async () => {
     const { page, server } = under;
-    const id = '0198c0de-0000-7000-8000-000000000002';
+    // Listed first.
+    const id = '0f98c0de-0000-7000-8000-000000000002';
     let loaded = 0;
     const report = (state: string, more: object = {}): Promise<unknown> => {
       loaded += 1;
