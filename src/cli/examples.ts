@@ -50,9 +50,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'erasures count': ['erasures count --distinct-id ada', 'erasures count --event "old *" --before 2020-01-01'],
   'erasures start': [
     'erasures start --distinct-id ada',
-    'erasures start --ids-file ids.txt --yes',
+    'erasures start --ids-file ids.txt --keep-out --yes',
     'erasures start --event "old *" --before 2020-01-01',
   ],
+  'erasures kept-out': ['erasures kept-out', 'erasures kept-out --remove ada'],
   'erasures list': ['erasures list'],
   'erasures show': ['erasures show 0198c0de-0000-7000-8000-000000000000'],
   'erasures certificate': ['erasures certificate 0198c0de-0000-7000-8000-000000000000 > certificate.json'],

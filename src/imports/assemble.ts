@@ -21,6 +21,7 @@ import { readCheck } from './stages/report/read-results.ts';
 import { hasLinksElsewhere } from './stages/load/links-elsewhere.ts';
 import { createTargetRetry } from './stages/stage-retry.ts';
 import { createLinkTurn, hasLoadSinceCheck, type LinkTurn } from './run/link-turn.ts';
+import type { KeptOutList } from '../wire/contract/kept-out.ts';
 import type { PlanText } from './run/tracking-plan-of.ts';
 import type { OpenRunTransform } from './stages/check/segment/run-transform.ts';
 import { assertSourceUnchanged } from './stages/export/assert-source-unchanged.ts';
@@ -63,6 +64,8 @@ interface AssembleDeps {
   readonly openTransform?: OpenRunTransform | undefined;
   /** Reads the tracking plan of the target's project; without it no plan applies in the check. */
   readonly trackingPlan?: () => Promise<PlanText | undefined>;
+  /** Reads the ids that the target's project keeps out; without it none are. */
+  readonly keptOut?: () => Promise<KeptOutList | undefined>;
   /** Other runs to the same place; by default those of this store. */
   readonly earlier?: EarlierRuns;
   /** Names the transformations that change the target's events before they are stored, if known. */
@@ -185,6 +188,7 @@ function checkStage(deps: StageDeps & { readonly earlier: EarlierRuns }): RunSta
       openTable,
       openTransform,
       trackingPlan: deps.trackingPlan,
+      keptOut: deps.keptOut,
       staging,
       waitForRoom: () => quota.wait(leased),
       waitToDecide: async () => {

@@ -2,6 +2,7 @@ import { formatProperties } from './event-draft.ts';
 import type { Step, StepDeps } from './step.ts';
 import { checkPlan, checkSplicedNames } from './steps/check-plan.ts';
 import { createEachDraft, createEachRaw } from './steps/each-event.ts';
+import { dropKeptOut, dropSplicedKeptOut } from './steps/drop-kept-out.ts';
 import { dropNotEvents } from './steps/drop-not-events.ts';
 import { keepProfileKind } from './steps/keep-profile-kind.ts';
 import { noteProfiles } from './steps/note-profiles.ts';
@@ -50,15 +51,20 @@ export function createOrder(deps: StepDeps): Order {
       eachRaw(validateEvent),
       // The fast path: events whose properties are not needed are never parsed. They continue with their person and row below.
       spliceEvents(deps),
+      dropSplicedKeptOut(deps),
       checkSplicedNames(deps),
       eachRaw(readEvents(deps)),
       // Before the transformations, which apply to events only.
       eachDraft(dropNotEvents),
+      // Before the transformations, which may send events elsewhere.
+      unlessStored(eachDraft(dropKeptOut(deps))),
       unlessStored(transformEvents(deps)),
     ],
     // Before this phase the events of several records wait for asynchronous transformations.
     resolve: [
       eachDraft(takeTransformed(deps)),
+      // Again: transformations may give events another id.
+      unlessStored(eachDraft(dropKeptOut(deps))),
       // After the transformations: the plan describes events as they are stored, and transformations may correct what clients send.
       // Before persons and groups: an event that is not stored must not change them.
       unlessStored(eachDraft(checkPlan(deps))),

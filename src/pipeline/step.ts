@@ -2,6 +2,7 @@ import type { GroupStore } from './persons/group-store.ts';
 import type { PersonStore } from './persons/person-store.ts';
 import type { TransformChains } from './transform/transform-chains.ts';
 import type { ChainQueue } from './chain-queue.ts';
+import type { KnownKeptOut } from './known-kept-out.ts';
 import type { KnownPlans } from './known-plans.ts';
 import type { KnownProjects } from './known-projects.ts';
 import type { LiveNotes } from './live-notes.ts';
@@ -16,6 +17,7 @@ import type { WindowRows } from './window-rows.ts';
 export interface StepDeps {
   readonly projects: KnownProjects;
   readonly plans: Pick<KnownPlans, 'of'>;
+  readonly keptOut: Pick<KnownKeptOut, 'of'>;
   readonly violations: Pick<ViolationTally, 'add'>;
   readonly chains: TransformChains;
   readonly queue: ChainQueue;

@@ -10,6 +10,7 @@ import type { WindowStorage } from '../plugins/services/window-storage.ts';
 import type { TransformChains } from './transform/transform-chains.ts';
 import { ChainQueue } from './chain-queue.ts';
 import type { Tap } from './live/tap.ts';
+import { createKnownKeptOut } from './known-kept-out.ts';
 import { createKnownPlans } from './known-plans.ts';
 import { createKnownProjects } from './known-projects.ts';
 import { createViolationTally } from './violation-tally.ts';
@@ -83,6 +84,7 @@ export class WindowBuilder {
   readonly #notes = new ProfileNotes();
   readonly #projects: ReturnType<typeof createKnownProjects>;
   readonly #plans: ReturnType<typeof createKnownPlans>;
+  readonly #keptOut: ReturnType<typeof createKnownKeptOut>;
   readonly #violations = createViolationTally();
   readonly #rows: WindowRows;
   readonly #observers = new Observers();
@@ -105,12 +107,14 @@ export class WindowBuilder {
     this.#rows = new WindowRows(deps.rowMemory);
     this.#projects = createKnownProjects(db);
     this.#plans = createKnownPlans(db);
+    this.#keptOut = createKnownKeptOut(db);
     this.#live = new LiveNotes(deps);
     this.#results = new WindowResults(deps.logId, clock, this.#live);
     this.#queue = new ChainQueue(chains);
     this.#order = createOrder({
       projects: this.#projects,
       plans: this.#plans,
+      keptOut: this.#keptOut,
       violations: this.#violations,
       chains,
       queue: this.#queue,
@@ -135,6 +139,7 @@ export class WindowBuilder {
     this.#observers.refresh(chains.configs);
     await this.#projects.load(revision, projectsOf(input));
     await this.#plans.load(revision, projectsOf(input));
+    await this.#keptOut.load(revision, projectsOf(input));
     this.#persons.begin(input.number);
     this.#groups.begin(input.number);
     this.#rows.begin(input.rowsMax);

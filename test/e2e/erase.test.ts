@@ -84,8 +84,12 @@ describe('the guide to erasures', () => {
     expect(await seat.type(api)).toContain('"state":"queued"');
     await seat.type(filter);
     const left = await countOf({ distinct_ids: ['grace'] });
-    expect(share.left()).toEqual([]);
     expect(left).toMatchObject({ events: months / 2, by_name: { "it's bought": months / 2 }, persons: 1 });
+    const [keepOut = ''] = share.take({ page, heading: 'Keep an erased person out' });
+    expect(share.left()).toEqual([]);
+    const kept = await seat.type(keepOut);
+    expect(kept).toMatch(/kept out +yes\n/);
+    expect(kept).toMatch(/removed +1\n/);
   });
 
   it('refuses a key that has all scopes but this one', async () => {

@@ -96,6 +96,7 @@ async function checkSegments(
     held: new Map(),
     transform: undefined,
     plan: undefined,
+    keptOut: undefined,
   };
   const deps: SegmentCheckDeps = { ...own, fast: converterOf(own) };
   const events: (readonly unknown[])[] = [];

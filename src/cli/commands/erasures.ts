@@ -9,6 +9,7 @@ import { erasedIdsMax, erasureSchemas, type ErasureCounts, type ErasureStart } f
 import { taskSchema } from '../../wire/contract/tasks.ts';
 import { addApiOptions, listUpTo, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
+import { addKeptOutCommand } from './kept-out.ts';
 import { CommandError } from '../exit-codes.ts';
 import { showFields, showList, showRecord, showTable } from '../output.ts';
 import { numberText, startProgressLine } from '../progress-line.ts';
@@ -26,6 +27,7 @@ interface WhatOptions extends ApiOptions, Omit<SelectionOptions, 'person'> {
 }
 
 interface StartOptions extends WhatOptions {
+  readonly keepOut?: boolean;
   readonly yes?: boolean;
   readonly detach?: boolean;
 }
@@ -36,6 +38,7 @@ export function erasuresCommand(parent: Command, terminal: Terminal): void {
   const erasures = parent.command('erasures');
   addCount(erasures, terminal);
   addStart(erasures, terminal);
+  addKeptOutCommand(erasures, terminal);
   const idOf = (command: Command): Command => addApiOptions(command).argument('<id>', 'id of the erasure');
   const show = (options: ApiOptions, record: Erasure): Promise<void> =>
     showRecord(terminal, options, record, () => showErasure(terminal, record));
@@ -149,18 +152,31 @@ function addCount(erasures: Command, terminal: Terminal): void {
 
 function addStart(erasures: Command, terminal: Terminal): void {
   addWhat(erasures.command('start'))
+    .option('--keep-out', 'drop events of these persons from now on, live and in imports')
     .option('--yes', 'do not ask')
     .option('--detach', 'only start the erasure; "erasures show" has its progress')
     .description('erase persons with all of their events, or events by a filter; cannot be undone')
     .action(async (options: StartOptions) => {
       const api = projectApi(options);
-      const bodies = await bodiesOf(options);
+      const bodies = keptOutIn(await bodiesOf(options), options);
       const counts = await countAll(api, bodies);
       const { events, persons } = counts;
       terminal.note(`the erasure removes ${numberText(events)} events of ${numberText(persons)} persons`);
       await confirm(terminal.process, 'Erase them permanently?', options);
       for (const body of bodies) await startOne(terminal, api, body, options);
     });
+}
+
+/** Errors: usage, for a filter of events. */
+function keptOutIn(bodies: readonly ErasureStart[], { keepOut }: StartOptions): readonly ErasureStart[] {
+  if (keepOut !== true) return bodies;
+  if (bodies.some(({ selection }) => selection !== undefined)) {
+    throw new CommandError(
+      'usage',
+      'expected persons (--person, --distinct-id, --ids-file) with --keep-out, got a filter',
+    );
+  }
+  return bodies.map((body) => ({ ...body, keep_out: true }));
 }
 
 async function startOne(terminal: Terminal, api: ProjectApi, body: ErasureStart, options: StartOptions): Promise<void> {
@@ -282,6 +298,7 @@ function showErasure(terminal: Terminal, record: Erasure): void {
     erasure: id,
     state: stateText(record),
     of: request.by,
+    'kept out': request.keep_out === true ? 'yes' : 'no',
     selection: request.selection === null ? '-' : JSON.stringify(request.selection),
     ...(counts && countFields(counts)),
     created: created_at,

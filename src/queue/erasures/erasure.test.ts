@@ -13,9 +13,11 @@ import { readCursor } from '../../pipeline/cursors.ts';
 import { createLog } from '../../server/telemetry/log.ts';
 import { selectionFilter } from '../../stores/events/selection.ts';
 import { createDatabaseClock } from '../../stores/metadata/database-clock.ts';
+import { findKeptOut } from '../../stores/metadata/kept-out-ids.ts';
 import { createProject } from '../../stores/metadata/projects.ts';
 import type { ErasureResult, ErasureSpec } from '../../wire/contract/erasures.ts';
 import type { EventSelection } from '../../wire/contract/event-selection.ts';
+import { checkTest } from '../../../test/support/check-stage.ts';
 import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
 import { createRecordingStore } from '../../../test/support/event-store-double.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../../test/support/pipeline.ts';
@@ -133,9 +135,10 @@ async function erase(
   projectId: number,
   secrets: { readonly ids?: string; readonly selection?: string },
   failpoint: (name: string) => void = () => undefined,
+  more: Partial<ErasureSpec> = {},
 ): Promise<ErasureResult> {
   const by = secrets.selection === undefined ? 'persons' : 'events';
-  const spec: ErasureSpec = { by, requested_ids: 1, selection: null };
+  const spec: ErasureSpec = { by, requested_ids: 1, selection: null, ...more };
   const task = { projectId, kind: erasureKind, spec, secrets: { ...secrets }, createdBy: null, now: receivedAt };
   const id = await enqueueTask(bench.db, task);
   const stop = startErasures(failpoint);
@@ -289,6 +292,44 @@ describe('erasing a person', () => {
     expect(await bench.person(secret)).toBeUndefined();
     expect(await bench.person(alias)).toMatchObject({ distinct_ids: [alias], properties: {} });
     expect((await countOf(projectId, [alias])).events).toBe(1);
+  });
+
+  it('keeps all ids of the person out on request, whatever fails on the way, and no others', async () => {
+    const { db, projectId } = bench;
+    await send(projectId, ofCanary());
+    await send(projectId, ofOthers());
+    const failed = new Set<string>();
+    const fail = (name: string): void => {
+      if (failed.has(name)) return;
+      failed.add(name);
+      throw new Error(`planted at ${name}`);
+    };
+    await erase(projectId, { ids: JSON.stringify([alias]) }, fail, { keep_out: true });
+    const list = await findKeptOut(db, projectId);
+    expect(list?.hashes).toHaveLength(2);
+    const before = await stateOf(projectId);
+    const again = ofCanary();
+    const renamed = (events: readonly Sent[]): Sent[] => events.map((event, n) => ({ ...event, uuid: uuid(5000 + n) }));
+    await send(projectId, again);
+    await send(projectId, { live: renamed(again.historical), historical: renamed(again.live) });
+    expect(await stateOf(projectId)).toEqual(before);
+    await append(projectId, 'live', [{ event: 'seen', distinct_id: 'new', uuid: uuid(9000) }]);
+    await bench.drain();
+    expect(await bench.person('new')).toMatchObject({ distinct_ids: ['new'] });
+    const lists = [await db.selectFrom('kept_out_ids').selectAll().execute(), await bench.warnings()];
+    for (const canary of canaries) expect(JSON.stringify(lists)).not.toContain(canary);
+
+    await using test = await checkTest({
+      format: 'mapping',
+      formatOptions: { mapping: '{"event":"event","distinct_id":"user","timestamp":"at"}' },
+    });
+    const at = '2024-05-01T00:00:00Z';
+    const users = [secret, 'other 1', alias, secret.slice(0, -1)];
+    const lines = users.map((user) => JSON.stringify({ event: 'seen', user, at }));
+    await test.stage('file', lines, 2);
+    const { totals } = await test.check({ keptOut: () => findKeptOut(db, projectId) });
+    expect([totals.events, totals.skipped]).toEqual([2, { 'an erased id is kept out': 2 }]);
+    expect((await test.events()).map(({ distinct_id: id }) => id)).toEqual(['other 1', secret.slice(0, -1)]);
   });
 
   it('waits for a run that is at work or can be resumed with records of the person, and can be cancelled until it deletes', async () => {

@@ -8,6 +8,7 @@ import { selectionFilter } from '../../stores/events/selection.ts';
 import type { DatabaseClock } from '../../stores/metadata/database-clock.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { loadsOf } from '../../stores/metadata/import-loads.ts';
+import { keepOut } from '../../stores/metadata/kept-out-ids.ts';
 import {
   addRebuildKeys,
   beginRebuild,
@@ -62,7 +63,7 @@ const keysMax = 10_000_000;
  * | step       | what is done in it                                                                                        |
  * | ---------- | --------------------------------------------------------------------------------------------------------- |
  * | waiting    | wait until the log up to the request is stored and no import is at work; resolve all ids, count, record   |
- * | counted    | nothing is deleted yet; then erase the events physically, until none received before is left              |
+ * | counted    | nothing is deleted yet, ids to keep out are; then erase events physically, until none received before is left |
  * | erased     | remove dead letters, deliveries, samples and the files of import runs that mention an id                  |
  * | cleaned    | let the pipeline rebuild persons and groups from what remains: persons without events disappear           |
  * | rebuilding | wait for that                                                                                             |
@@ -113,6 +114,7 @@ async function eraseSelected(erasure: Erasure): Promise<ErasureResult> {
   const counts = progress.counts ?? noCounts;
   if (progress.step === 'counted') {
     failpoint('erasure_counted');
+    if (task.spec.keep_out === true) await waitForEarlier(erasure);
     await eraseEvents(erasure, progress);
     await next('erased');
   }
@@ -174,6 +176,7 @@ async function settleAndCount(erasure: Erasure, progress: ErasureProgress): Prom
     const counts = await countPersonErasure(erasure, projectId, ids);
     return task.commit(async (tx) => {
       await addRebuildKeys(tx, task, 'person', ids);
+      if (task.spec.keep_out === true) await keepOut(tx, projectId, ids);
       return { ...progress, step: 'counted', counts };
     });
   }
@@ -230,6 +233,12 @@ async function waitForRuns({ db, task, pollMs = pollMsDefault }: Erasure): Promi
     await task.waiting(`import run ${run.id} is at work; the erasure starts when it has finished`);
     await delay(pollMs, undefined, { signal: task.signal });
   }
+}
+
+/** Waits for windows and runs that began before the ids were kept out, so that their events are erased too. */
+async function waitForEarlier(erasure: Erasure): Promise<void> {
+  await waitForLog(erasure, await erasure.log.ends(erasure.task.projectId));
+  await waitForRuns(erasure);
 }
 
 /** Runs that can be resumed would store the events again. */

@@ -10,6 +10,7 @@ import {
   type ErasureStart,
 } from '../../wire/contract/erasures.ts';
 import type { EventSelection } from '../../wire/contract/event-selection.ts';
+import { keptOutMax } from '../../wire/contract/kept-out.ts';
 import { findStagedMentions } from '../../imports/run/erase-staged.ts';
 import type { Staging } from '../../imports/staging.ts';
 import { personByUuid } from '../../pipeline/persons/read-persons.ts';
@@ -18,7 +19,9 @@ import { erasureKind } from '../../queue/erasures/erasure.ts';
 import type { StoreReader } from '../../stores/events/eventstore.ts';
 import { selectionFilter } from '../../stores/events/selection.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
+import { countKeptOut } from '../../stores/metadata/kept-out-ids.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
+import { keptOutRoutes } from './kept-out.ts';
 import { readSelection } from './event-selection.ts';
 import { taskRoutes, type PreparedTask } from './task-routes.ts';
 
@@ -38,6 +41,7 @@ const common = { scope: 'erasure', tag: 'Erasures' } as const;
 export function erasureRoutes(deps: ErasureRouteDeps): ApiRoute[] {
   return [
     dryRunRoute(deps),
+    ...keptOutRoutes(deps),
     ...taskRoutes(deps, {
       ...common,
       kind: erasureKind,
@@ -96,10 +100,11 @@ type Prepared = PreparedTask<ErasureSpec> & {
 
 /** Ids and values are secrets: they are removed when the task ends. @throws ApiError */
 async function prepare({ db }: ErasureRouteDeps, projectId: number, body: ErasureStart): Promise<Prepared> {
-  const { person_ids: persons = [], distinct_ids: ids = [], selection } = body;
+  const { person_ids: persons = [], distinct_ids: ids = [], selection, keep_out: isKeptOut = false } = body;
   const requested = persons.length + ids.length;
   if (selection !== undefined) {
     if (requested > 0) throw invalid('selection', 'Expected ids of persons or a selection of events, got both.');
+    if (isKeptOut) throw invalid('keep_out', 'Expected "keep_out" with ids of persons, got a selection of events.');
     return prepareSelection(selection);
   }
   if (requested === 0) {
@@ -117,8 +122,17 @@ async function prepare({ db }: ErasureRouteDeps, projectId: number, body: Erasur
       `Expected persons with at most ${idsMax} ids together, got: ${seeds.size}. Split them.`,
     );
   }
-  const spec = { by: 'persons', requested_ids: requested, selection: null } as const;
+  if (isKeptOut) await refuseTooMany(db, projectId, seeds.size);
+  const spec = { by: 'persons', requested_ids: requested, selection: null, keep_out: isKeptOut } as const;
   return { spec, secrets: { ids: JSON.stringify([...seeds]) } };
+}
+
+/** @throws ApiError */
+async function refuseTooMany(db: Metadata, projectId: number, added: number): Promise<void> {
+  const count = await countKeptOut(db, projectId);
+  if (count + added <= keptOutMax) return;
+  const expected = `Expected at most ${keptOutMax} ids that a project keeps out, got: ${count + added}.`;
+  throw invalid('keep_out', `${expected} Remove ids from the list, or erase without "keep_out".`);
 }
 
 function prepareSelection(given: EventSelection): Prepared {

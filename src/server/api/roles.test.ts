@@ -46,6 +46,8 @@ const adminOnly = new Set([
   'POST /api/projects/{project_id}/reset_token',
   'POST /api/projects/{project_id}/erasures',
   'POST /api/projects/{project_id}/erasures/dry_run',
+  'POST /api/projects/{project_id}/erasures/kept_out/remove',
+  'DELETE /api/projects/{project_id}/erasures/kept_out',
   'POST /api/projects/{project_id}/erasures/{id}/cancel',
   'POST /api/projects/{project_id}/historical_migrations/{id}/approve',
   'POST /api/projects/{project_id}/historical_migrations/{id}/reject',

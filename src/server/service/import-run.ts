@@ -21,6 +21,7 @@ import { getRunSecrets } from '../../imports/run/run-store.ts';
 import type { OpenStages } from '../../imports/run/run-worker.ts';
 import type { Run } from '../../imports/run/run.ts';
 import { activeTransformations, trackingPlanOf } from '../../imports/run/tracking-plan-of.ts';
+import { findKeptOut } from '../../stores/metadata/kept-out-ids.ts';
 import type { SourceHost, RecordChunk, Source } from '../../imports/source.ts';
 import type { Staging } from '../../imports/staging.ts';
 import type { Target } from '../../imports/target.ts';
@@ -83,6 +84,7 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
     knownEvents: () => knownNames(deps, run),
     activeTransformations: () => transformationsOf(deps, run),
     trackingPlan: () => trackingPlanOf(deps.db, run.projectId, target, deps.clock.now()),
+    ...(target.kind === 'project' && { keptOut: () => findKeptOut(deps.db, run.projectId) }),
     words: fieldWords,
     preflightMs: Math.max(preflightMsLeast, deps.settings.importPreflightMs),
     storeFreeBytes: () => freeStoreBytes(deps.settings),

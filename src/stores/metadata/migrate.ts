@@ -23,6 +23,7 @@ const migrations: readonly Migration[] = [
   { name: 'retention policies', up: addRetentionPolicies },
   { name: 'tracking plans', up: addTrackingPlans },
   { name: 'signing keys', up: addSigningKeys },
+  { name: 'kept out ids', up: addKeptOutIds },
 ];
 
 /** The schema version that this program needs. */
@@ -206,5 +207,23 @@ async function addSigningKeys({ schema }: Queries, dialect: Dialect): Promise<vo
     )
     .addColumn('private_key', text, (column) => column.notNull())
     .addColumn('created_at', text, (column) => column.notNull())
+    .execute();
+}
+
+async function addKeptOutIds({ schema }: Queries, dialect: Dialect): Promise<void> {
+  const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
+  await schema
+    .createTable('kept_out_lists')
+    .addColumn('project_id', 'integer', (column) =>
+      column.primaryKey().notNull().references('projects.id').onDelete('cascade'),
+    )
+    .addColumn('hash_key', text, (column) => column.notNull())
+    .addColumn('version', 'integer', (column) => column.notNull())
+    .execute();
+  await schema
+    .createTable('kept_out_ids')
+    .addColumn('project_id', 'integer', (column) => column.notNull())
+    .addColumn('id_hash', text, (column) => column.notNull())
+    .addPrimaryKeyConstraint('kept_out_ids_pk', ['project_id', 'id_hash'])
     .execute();
 }

@@ -24,9 +24,8 @@ describe('the metadata store on PGlite', () => {
     await emptyStore();
     await migrate(db, 'postgres');
     const created = await schemaOf();
-    await sql`drop table oidc_attempts, tasks, signing_keys, retention_policies, tracking_plans, tracking_plan_violations`.execute(
-      db,
-    );
+    const added = 'oidc_attempts, tasks, signing_keys, retention_policies, tracking_plans, tracking_plan_violations';
+    await sql`drop table ${sql.raw(added)}, kept_out_lists, kept_out_ids`.execute(db);
     await sql`alter table users drop column oidc_issuer, drop column oidc_subject`.execute(db);
     await sql`alter table sessions drop column oidc_issuer, drop column oidc_id_token`.execute(db);
     await sql`update schema_version set version = 23`.execute(db);

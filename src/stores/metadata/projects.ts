@@ -191,6 +191,7 @@ const tables = [
   ['import_upload_pieces', 'staging_key'],
   ['import_uploads', 'name'],
   ['ingestion_warnings', 'hour'],
+  ['kept_out_ids', 'id_hash'],
   ['person_distinct_ids', 'distinct_id'],
   ['persons', 'uuid'],
   ['plugin_errors', 'fingerprint'],

@@ -25,6 +25,12 @@ export const erasureStartSchema = Type.Object({
     }),
   ),
   selection: Type.Optional(selection),
+  keep_out: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether events of the persons are dropped from now on, live and in imports. Only hashes of their ids are kept. Default false.',
+    }),
+  ),
 });
 export type ErasureStart = Static<typeof erasureStartSchema>;
 
@@ -54,6 +60,7 @@ export const erasureSpecSchema = Type.Object({
   by: Type.Enum(['persons', 'events', 'project']),
   requested_ids: count('Number of ids in the request, which are not kept.'),
   selection: orNull(Type.Object(eventSelectionSchema.properties), 'Null unless events are erased by a filter.'),
+  keep_out: Type.Optional(Type.Boolean({ description: 'Whether the ids are kept out. Absent: they are not.' })),
 });
 export type ErasureSpec = Static<typeof erasureSpecSchema>;
 

@@ -38,6 +38,10 @@ export const ingestionWarnings = {
     meaning: '$identify, $create_alias, $merge_dangerously or $groupidentify with person processing off.',
   },
   event_dropped_by_transformation: { severity: 'info', meaning: 'A transformation dropped the event, as configured.' },
+  id_kept_out: {
+    severity: 'info',
+    meaning: 'An id of the event was erased and is kept out; the event is not stored.',
+  },
   event_dropped_by_tracking_plan: {
     severity: 'info',
     meaning: 'The event violates the tracking plan, whose policy is to drop it.',

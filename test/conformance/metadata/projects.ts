@@ -308,6 +308,8 @@ function pipelineRows(project_id: number): Rows {
     groups: { project_id, type_index: 0, group_key: 'k', created_at_micros: 0, registers: '{}' },
     ingestion_warnings: { project_id, type: 't', hour: time, count: 1, last_seen: time, samples: '[]' },
     tracking_plans: { project_id, version: 1, plan: '{}', created_at: time },
+    kept_out_lists: { project_id, hash_key: 'k', version: 1 },
+    kept_out_ids: { project_id, id_hash: 'h' },
     tracking_plan_violations: {
       project_id,
       hour: time,

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { ErasureStart } from '../../../../src/wire/contract/erasures.ts';
 import { Button } from '../../components/button.tsx';
+import { Checkbox } from '../../components/checkbox.tsx';
 import { Section } from '../../components/section.tsx';
 import { Select } from '../../components/select.tsx';
 import { TextArea } from '../../components/text-area.tsx';
@@ -12,12 +13,13 @@ import { EraseDialog } from '../../components/erase-dialog.tsx';
 interface Draft {
   readonly what: 'persons' | 'events';
   readonly ids: string;
+  readonly isKeptOut: boolean;
   readonly names: string;
   readonly after: string;
   readonly before: string;
 }
 
-const empty: Draft = { what: 'persons', ids: '', names: '', after: '', before: '' };
+const empty: Draft = { what: 'persons', ids: '', isKeptOut: false, names: '', after: '', before: '' };
 
 /** Chooses what to erase, which the dialog counts before anything happens. */
 export function ErasureForm() {
@@ -45,13 +47,7 @@ export function ErasureForm() {
           onChange={(what) => change({ what })}
         />
         {draft.what === 'persons' ? (
-          <TextArea
-            label="Distinct ids"
-            hint="One per line. Each selects its person with all of its ids."
-            rows={4}
-            value={draft.ids}
-            onChange={(ids) => change({ ids })}
-          />
+          <PersonFields draft={draft} onChange={change} />
         ) : (
           <FilterFields draft={draft} onChange={change} />
         )}
@@ -81,6 +77,26 @@ export function ErasureForm() {
 interface FieldsProps {
   readonly draft: Draft;
   readonly onChange: (change: Partial<Draft>) => void;
+}
+
+function PersonFields({ draft, onChange }: FieldsProps) {
+  return (
+    <>
+      <TextArea
+        label="Distinct ids"
+        hint="One per line. Each selects its person with all of its ids."
+        rows={4}
+        value={draft.ids}
+        onChange={(ids) => onChange({ ids })}
+      />
+      <Checkbox
+        label="Keep them out"
+        hint="Events of these ids are dropped from now on, live and in imports. Only hashes of the ids are kept."
+        checked={draft.isKeptOut}
+        onChange={(isKeptOut) => onChange({ isKeptOut })}
+      />
+    </>
+  );
 }
 
 function FilterFields({ draft, onChange }: FieldsProps) {
@@ -113,9 +129,9 @@ function FilterFields({ draft, onChange }: FieldsProps) {
   );
 }
 
-function bodyOf({ what, ids, names, after, before }: Draft): ErasureStart {
+function bodyOf({ what, ids, isKeptOut, names, after, before }: Draft): ErasureStart {
   const lines = (text: string): string[] => [...new Set(text.split('\n').filter((line) => line !== ''))];
-  if (what === 'persons') return { distinct_ids: lines(ids) };
+  if (what === 'persons') return { distinct_ids: lines(ids), ...(isKeptOut && { keep_out: true }) };
   const events = lines(names);
   return {
     selection: {

@@ -9,6 +9,7 @@ import type { LeasedRun } from '../../run/leased-run.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import type { Staging } from '../../staging.ts';
 import type { TargetReader } from '../../target.ts';
+import type { KeptOutList } from '../../../wire/contract/kept-out.ts';
 import type { PlanText } from '../../run/tracking-plan-of.ts';
 import type { OpenRunTransform } from './segment/run-transform.ts';
 
@@ -39,6 +40,8 @@ export interface CheckDeps {
   readonly openTransform?: OpenRunTransform | undefined;
   /** Reads the tracking plan that applies to the events of the run; without it, or if it returns `undefined`, none does. */
   readonly trackingPlan?: (() => Promise<PlanText | undefined>) | undefined;
+  /** Reads the ids that the target's project keeps out; without it, or if it returns `undefined`, none are. */
+  readonly keptOut?: (() => Promise<KeptOutList | undefined>) | undefined;
   /** `undefined` if there are no earlier runs to compare with. */
   readonly earlier?: EarlierRuns | undefined;
   /** Resolves when no other run stores links or group events that this one may have. Immediately by default. */
@@ -62,11 +65,15 @@ export interface CheckDeps {
 
 /** CheckDeps with all defaults applied. */
 export type Ready = Required<
-  Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'openTable' | 'openTransform' | 'trackingPlan' | 'limits'>
+  Omit<
+    CheckDeps,
+    'project' | 'reader' | 'earlier' | 'openTable' | 'openTransform' | 'trackingPlan' | 'keptOut' | 'limits'
+  >
 > & {
   readonly openTable: CheckDeps['openTable'];
   readonly openTransform: CheckDeps['openTransform'];
   readonly trackingPlan: CheckDeps['trackingPlan'];
+  readonly keptOut: CheckDeps['keptOut'];
   readonly earlier: CheckDeps['earlier'];
   readonly project: CheckDeps['project'];
   readonly reader: CheckDeps['reader'];
@@ -82,6 +89,7 @@ export function readyOf(deps: CheckDeps): Ready {
     openTable: deps.openTable,
     openTransform: deps.openTransform,
     trackingPlan: deps.trackingPlan,
+    keptOut: deps.keptOut,
     reader: deps.reader,
     readSegment: deps.readSegment ?? standardReadSegment,
     failpoint: deps.failpoint ?? (() => {}),

@@ -49,6 +49,8 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const rows = createRunRows({ projectId: run.projectId, runId: run.id }, { ...ready, retry });
     const parts = await partsOf(ready, leased, rows);
     const plan = await planOfCheck(ready.staging, run.id, ready.trackingPlan);
+    // Not that of an earlier attempt: an erasure in between may have added ids.
+    const keptOut = await ready.keptOut?.();
     await rows.create();
     const wantsFacts = run.options.target.kind === 'project';
     const progress = createCheckProgress(leased, ready.clock, sizeOf(parts));
@@ -56,7 +58,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const devices = createSharedDevices();
     const links = createRepeatedLinks();
     const checking = { deps: ready, leased, parts, progress, held, devices, links, rows, wantsFacts };
-    await using workers = openWorkers(checking, { tables: texts, transform, plan });
+    await using workers = openWorkers(checking, { tables: texts, transform, plan, keptOut });
     const memories = await checkSideBySide({ ...checking, tables, workers });
     const sum = createSum();
     const sums = await readAll(ready.staging, run.id, parts, sum);
@@ -102,7 +104,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
 /** Opens the requested number of threads, limited by the size of the run and the memory for tables. */
 function openWorkers(
   { deps, leased: { run, signal }, parts, wantsFacts }: Checking,
-  { tables, transform, plan }: Pick<WorkersOptions, 'tables' | 'transform' | 'plan'>,
+  { tables, transform, plan, keptOut }: Pick<WorkersOptions, 'tables' | 'transform' | 'plan' | 'keptOut'>,
 ): CheckWorkers {
   const { threads, eventBytesMax, limits } = deps;
   const { format, formatOptions, names, choice } = run.options;
@@ -112,7 +114,10 @@ function openWorkers(
   const byMemory = Math.floor(tablesBytesMax / tables.reduce((sum, { text }) => sum + text.length, 1));
   const { id: runId, projectId, createdAt } = run;
   const setup = { runId, projectId, wantsFacts, reader: { options, createdAt }, eventBytesMax, progressMs };
-  return openCheckWorkers({ setup, tables, transform, plan, signal }, Math.max(1, Math.min(threads, bySize, byMemory)));
+  return openCheckWorkers(
+    { setup, tables, transform, plan, keptOut, signal },
+    Math.max(1, Math.min(threads, bySize, byMemory)),
+  );
 }
 
 async function partsOf({ staging }: Ready, leased: LeasedRun, rows: RunRows): Promise<readonly StoredPart[]> {

@@ -1,6 +1,8 @@
 import type { JoinTable } from '../../choosing/join-table.ts';
 import type { Transform } from '../../transform.ts';
 import { openConvertModule, type ConvertModule } from './fast/convert-module.ts';
+import { createKeptOut, type KeptOut } from '../../../wire/batch/kept-out.ts';
+import type { KeptOutList } from '../../../wire/contract/kept-out.ts';
 import type { CompiledPlan } from '../../../wire/tracking-plan/compile-plan.ts';
 import type { PlanText } from '../../run/tracking-plan-of.ts';
 import { compilePlanText } from './plan/plan-text.ts';
@@ -14,12 +16,20 @@ export interface CheckTools {
   readonly tables: readonly JoinTable[];
   readonly transform: Transform | undefined;
   readonly plan: CompiledPlan | undefined;
+  readonly keptOut: KeptOut | undefined;
 }
 
 export function createCheckTools(
   tables: readonly TableText[],
   transform: Transform | undefined,
   plan?: PlanText,
+  keptOut?: KeptOutList,
 ): CheckTools {
-  return { module: openConvertModule(), tables: tables.map(tableOf), transform, plan: plan && compilePlanText(plan) };
+  return {
+    module: openConvertModule(),
+    tables: tables.map(tableOf),
+    transform,
+    plan: plan && compilePlanText(plan),
+    keptOut: keptOut && createKeptOut(keptOut),
+  };
 }

@@ -90,6 +90,16 @@ export const pipelineTables = {
     },
     { primaryKey: ['project_id', 'version'] },
   ),
+  /** Projects that keep erased ids out. */
+  kept_out_lists: table({
+    project_id: integer().key().partOf('projects.id'),
+    /** Random; the hashes of the project's ids are computed with it. */
+    hash_key: text(),
+    /** Increases with every change. */
+    version: integer(),
+  }),
+  /** Ids whose events are not stored again after an erasure, as hashes. */
+  kept_out_ids: table({ project_id: integer(), id_hash: text() }, { primaryKey: ['project_id', 'id_hash'] }),
   /** Violations of the tracking plan, per rule and hour. */
   tracking_plan_violations: table(
     {

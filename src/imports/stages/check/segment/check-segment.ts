@@ -29,6 +29,8 @@ import type { SegmentRows } from '../rows/segment-rows.ts';
 import { addedOnce } from '../links/stored-events.ts';
 import { transformRecords, type ReadRecord, type TransformedRecord } from './transform-records.ts';
 import { applyPlan } from '../plan/apply-plan.ts';
+import { applyKeptOut } from './apply-kept-out.ts';
+import type { KeptOut } from '../../../../wire/batch/kept-out.ts';
 import type { CompiledPlan, Violation } from '../../../../wire/tracking-plan/compile-plan.ts';
 
 /** Dependencies of checking one segment. */
@@ -57,6 +59,8 @@ export interface SegmentCheckDeps {
   readonly transform: Transform | undefined;
   /** Tracking plan of the project; `undefined` if none applies here. */
   readonly plan: CompiledPlan | undefined;
+  /** Ids that the project keeps out; `undefined` without a list. */
+  readonly keptOut: KeptOut | undefined;
   /** Called now and then with the number of lines read. */
   readonly onLines?: OnLines | undefined;
 }
@@ -192,9 +196,10 @@ function createStoreRecord(
   const isLink = (event: WireEvent): boolean => isLinkOf(deps.links, event);
   return ({ line, text, result: read, failures: failed }) => {
     const onViolations = (found: readonly Violation[]): void => tally.violate(found, `${part}, line ${line}`);
-    const { plan } = deps;
-    const planned = plan && applyPlan({ plan, isLink, onViolations }, read);
-    const { result, failures } = planned ?? { result: read, failures: [] };
+    const { plan, keptOut } = deps;
+    const kept = keptOut === undefined ? read : applyKeptOut(keptOut, read);
+    const planned = plan && applyPlan({ plan, isLink, onViolations }, kept);
+    const { result, failures } = planned ?? { result: kept, failures: [] };
     const all = failures.length === 0 ? failed : [...failed, ...failures];
     for (const failure of all) counter.refuse(failure, line, text);
     for (const event of counter.countResult(result, line, text, all.length)) counter.store(event, line, () => text);

@@ -92,8 +92,11 @@ export async function checkAlone(
   };
   const deps = {
     ...own,
-    // It creates no objects that a plan could validate.
-    fast: tools.plan === undefined ? createFastConverter({ ...own, module: tools.module }) : undefined,
+    // It creates no objects that a plan could validate, or whose ids could be kept out.
+    fast:
+      tools.plan === undefined && tools.keptOut === undefined
+        ? createFastConverter({ ...own, module: tools.module })
+        : undefined,
     links: memory.links,
     memory,
     rows: createSegmentRows({ runId, projectId, wantsFacts, sourceBytes: task.lines.length }),
@@ -104,6 +107,7 @@ export async function checkAlone(
     held: new Map(task.held === undefined ? [] : [[task.part, task.held]]),
     transform: tools.transform,
     plan: tools.plan,
+    keptOut: tools.keptOut,
     onLines: paced(progressMs, onLines),
   };
   const { part, linesBefore, firstPlace } = task;

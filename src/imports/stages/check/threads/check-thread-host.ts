@@ -7,6 +7,7 @@ import { checkFailure, type CheckFailure } from '../check-failure.ts';
 import type { AloneSetup, CheckedSegment, SegmentTask } from './check-alone.ts';
 import type { OnLines } from '../segment/check-segment.ts';
 import type { WorkersOptions } from './check-workers.ts';
+import type { KeptOutList } from '../../../../wire/contract/kept-out.ts';
 import type { PlanText } from '../../../run/tracking-plan-of.ts';
 import type { TableText } from '../read-tables.ts';
 import { answerTransform } from '../segment/transform-over.ts';
@@ -18,6 +19,7 @@ export interface CheckThreadData {
   /** `undefined` if the run has no transform. */
   readonly transform: TransformAbout | undefined;
   readonly plan: PlanText | undefined;
+  readonly keptOut: KeptOutList | undefined;
 }
 
 /** Progress message of a thread: how many lines of the segment it has read. */
@@ -35,11 +37,11 @@ export interface CheckThread {
 
 /** `onFailure` receives errors of the transform. */
 export function startCheckThread(
-  { setup, tables, transform, plan }: WorkersOptions,
+  { setup, tables, transform, plan, keptOut }: WorkersOptions,
   onFailure: (error: Error) => void,
 ): CheckThread {
   const worker = new Worker(new URL('./check-thread.ts', import.meta.url), {
-    workerData: { setup, tables, transform: transform && aboutOf(transform), plan } satisfies CheckThreadData,
+    workerData: { setup, tables, transform: transform && aboutOf(transform), plan, keptOut } satisfies CheckThreadData,
     resourceLimits: throughputThreadLimits,
   });
   const port = {

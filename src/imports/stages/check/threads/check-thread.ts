@@ -12,7 +12,7 @@ flushCompileCache();
 const parent = parentPort;
 if (parent === null) throw new Error('expected to run as a thread of the check');
 // check-thread-host.ts provides it.
-const { setup, tables, transform, plan } = workerData as CheckThreadData;
+const { setup, tables, transform, plan, keptOut } = workerData as CheckThreadData;
 const port = {
   postMessage: (message: unknown) => parent.postMessage(message, memoryOf(message)),
   on: (event: 'message', listener: (message: unknown) => void) => parent.on(event, listener),
@@ -20,7 +20,7 @@ const port = {
 // The host terminates the thread.
 const { signal } = new AbortController();
 const call = callOver(port);
-const tools = createCheckTools(tables, transform && transformOver(call, transform), plan);
+const tools = createCheckTools(tables, transform && transformOver(call, transform), plan, keptOut);
 answerOver(port, {
   check: (task: SegmentTask) => checkAlone(setup, { ...task, lines: asBuffer(task.lines) }, { tools, signal, onLines }),
 });

@@ -5,6 +5,7 @@ import { checkAlone, type AloneSetup, type CheckedSegment, type SegmentTask } fr
 import type { OnLines } from '../segment/check-segment.ts';
 import { startCheckThread, type CheckThread } from './check-thread-host.ts';
 import type { Transform } from '../../../transform.ts';
+import type { KeptOutList } from '../../../../wire/contract/kept-out.ts';
 import type { PlanText } from '../../../run/tracking-plan-of.ts';
 import type { TableText } from '../read-tables.ts';
 import type { Before } from './segment-memory.ts';
@@ -24,6 +25,7 @@ export interface WorkersOptions {
   readonly tables: readonly TableText[];
   readonly transform: Transform | undefined;
   readonly plan?: PlanText | undefined;
+  readonly keptOut?: KeptOutList | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -31,8 +33,8 @@ export function openCheckWorkers(options: WorkersOptions, threads: number): Chec
   return threads === 1 ? ownWorker(options) : threadWorkers(options, threads);
 }
 
-function ownWorker({ setup, tables, transform, plan, signal }: WorkersOptions): CheckWorkers {
-  const tools = createCheckTools(tables, transform, plan);
+function ownWorker({ setup, tables, transform, plan, keptOut, signal }: WorkersOptions): CheckWorkers {
+  const tools = createCheckTools(tables, transform, plan, keptOut);
   return {
     threads: 1,
     check: (task, before, onLines) => checkAlone(setup, task, { tools, signal, onLines, before }),
