@@ -9,7 +9,9 @@ export function writeYaml(document: Document): string {
   visit(document, {
     Scalar: (_, node) => {
       // As a block, a text that consists of such lines would lose its white space.
-      if (typeof node.value === 'string' && blankLine.test(node.value)) node.type = Scalar.QUOTE_DOUBLE;
+      if (typeof node.value !== 'string') return;
+      // Without quotes a reader merges the value of such a key into its map.
+      if (node.value === '<<' || blankLine.test(node.value)) node.type = Scalar.QUOTE_DOUBLE;
     },
   });
   return document.toString({ lineWidth: 0 });
