@@ -3,5 +3,5 @@
  * credentials, certificates), so that no secret can be read from its environment.
  */
 export function environmentWithoutSettings(): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MILLRACE_')));
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MILLRACE|OTEL)_/.test(name)));
 }
