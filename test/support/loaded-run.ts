@@ -48,6 +48,7 @@ export async function loadRun(
     }),
     store: runStore,
     isWatched: async () => true,
+    isAwaitedByUndo: async () => false,
     turns: createAttachTurns(),
     drained: () => Promise.resolve(),
   });

@@ -1,8 +1,8 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
-import { countsOf, insertSegment, runRow } from '../../../test/support/run-table-rows.ts';
-import { StoreUnavailableError, type RowBatch } from '../../stores/events/eventstore.ts';
+import { countsOf, insertSegment, runRow, sourceStart } from '../../../test/support/run-table-rows.ts';
+import { StoreUnavailableError, type RowBatch, type RunRef } from '../../stores/events/eventstore.ts';
 import { EventRowWriter } from '../../stores/events/rows.ts';
 import { TargetError, TargetWaitError, type TableTarget } from '../target.ts';
 import { createAttachTurns, openProjectTarget, type ProjectTargetOptions } from './project-target.ts';
@@ -32,6 +32,7 @@ function open(answer: IngestResult, more: Partial<ProjectTargetOptions> = {}): O
     ...run,
     store: chdb.store,
     isWatched: async () => false,
+    isAwaitedByUndo: async () => false,
     turns: createAttachTurns(),
     drained: async () => {},
     ingest: {
@@ -78,6 +79,38 @@ describe('the table of a run whose target is its project', () => {
     expect(await tables.attach(202403, signal)).toBe(true);
     await chdb.store.insertBatch(live(runRow(own, 2).receivedAtMicros + 1), 'later');
     expect(await tables.attach(202403, signal)).toBe(false);
+  });
+
+  it.each([
+    ['attached', 'run-2'],
+    ['sent', 'run-3'],
+  ])('that an undo lets load again is attached before later runs if it was: %s', async (was, shown) => {
+    const projectId = was === 'sent' ? 10 : 9;
+    const { runTables } = chdb.store;
+    const [own, later] = [2, 3].map((number) => ({ projectId, runId: `run-${number}` })) as [RunRef, RunRef];
+    const { event, uuid } = { ...runRow(own, 0), event: '$identify' };
+    const opened = (run: RunRef, isAwaited: boolean): TableTarget =>
+      open({ kind: 'accepted' }, { ...run, isAwaitedByUndo: async () => isAwaited }).tables;
+    // What is stored once the engine has merged the link of this run into that of the undone run, which is deleted.
+    await runTables.create(own);
+    await insertSegment(chdb.store, own, 'seen', [runRow(own, 11)]);
+    expect(await opened(own, false).attach(202403, signal)).toBe(true);
+    await runTables.create(later);
+    await insertSegment(chdb.store, later, 'link', [runRow(later, 20, { event, uuid })]);
+    expect(await opened(later, false).attach(202403, signal)).toBe(true);
+    if (was === 'sent') {
+      const rows = new EventRowWriter();
+      rows.write({ ...runRow(own, 12), receivedAtMicros: sourceStart + 30 });
+      await chdb.store.insertBatch(rows.take(), 'sent');
+    }
+    await insertSegment(chdb.store, own, 'link', [runRow(own, 10, { event, uuid })]);
+    expect(await opened(own, false).attach(202403, signal)).toBe(false);
+    expect(await opened(own, true).attach(202403, signal)).toBe(was === 'attached');
+    const rows = await chdb.store.query(
+      "SELECT import_run FROM events FINAL WHERE project_id = {project:Int32} AND event = '$identify'",
+      { project: projectId },
+    );
+    expect(rows).toEqual([{ import_run: shown }]);
   });
 
   it('waits for an unavailable event store', async () => {

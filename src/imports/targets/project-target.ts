@@ -1,6 +1,6 @@
 import { constants, zstdCompressSync } from 'node:zlib';
 import type { EventStore, RunRef } from '../../stores/events/eventstore.ts';
-import { hasLaterRows } from '../../stores/events/run-table-reads.ts';
+import { hasLaterRows, hasSentRows } from '../../stores/events/run-table-reads.ts';
 import type { RunStore } from '../../stores/events/run-tables.ts';
 import {
   identityKey,
@@ -36,6 +36,8 @@ export interface ProjectTargetOptions {
   readonly store: RunStore;
   /** Returns whether plugins of the project change or receive events before they are stored. */
   readonly isWatched: () => Promise<boolean>;
+  /** Returns whether an undo of another run waits until this run has loaded again. */
+  readonly isAwaitedByUndo: () => Promise<boolean>;
   /** The turns of this process. */
   readonly turns: AttachTurns;
   /** Resolves when everything that is in the historical lane now is in the event store. */
@@ -46,7 +48,7 @@ const identitiesPerPage = 10_000;
 
 /** Opens the service's own project: through its ingest into the historical lane, as fast as the agreement allows. */
 export function openProjectTarget(options: ProjectTargetOptions): Target {
-  const { projectId, runId, ingest, store, isWatched, turns, drained } = options;
+  const { projectId, ingest, isWatched, turns, drained, store } = options;
   return {
     description: `project ${projectId}`,
     deliver: async (batch, signal) => {
@@ -71,7 +73,7 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
       },
       attach: async (month, signal) => {
         signal.throwIfAborted();
-        return await turns(projectId, () => readStore(() => attachUnlessLater(store, { projectId, runId }, month)));
+        return await turns(projectId, () => readStore(() => attachUnlessLater(options, month)));
       },
       deliverFacts: async (of, facts, signal) => {
         signal.throwIfAborted();
@@ -81,10 +83,24 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
   };
 }
 
-async function attachUnlessLater(store: RunStore, run: RunRef, month: number): Promise<boolean> {
-  if (await hasLaterRows(store, run, month)) return false;
+async function attachUnlessLater(options: ProjectTargetOptions, month: number): Promise<boolean> {
+  const { projectId, runId, store } = options;
+  const run: RunRef = { projectId, runId };
+  if ((await hasLaterRows(store, run, month)) && !(await attachesBeforeLater(options, run, month))) return false;
   await store.runTables.attach(run, month);
   return true;
+}
+
+/**
+ * A month that was attached gets its old place after an undo. Sent again, it would count as received last: of a link that three runs have,
+ * the store may have merged away the row of this run into the deleted one, but not that of a later run, which would remain.
+ */
+async function attachesBeforeLater(
+  { store, isAwaitedByUndo }: ProjectTargetOptions,
+  run: RunRef,
+  month: number,
+): Promise<boolean> {
+  return (await isAwaitedByUndo()) && !(await hasSentRows(store, run, month));
 }
 
 function expectAccepted(answer: IngestResult): void {

@@ -16,6 +16,7 @@ import { assembleStages } from '../../imports/assemble.ts';
 import type { DiskQuota } from '../../imports/stages/export/disk-quota.ts';
 import { fieldWords } from '../../imports/run/advice-words.ts';
 import { threadCount } from '../../imports/stages/check/threads/thread-count.ts';
+import { isAwaitedByUndo } from '../../imports/stages/undo/undo-detail.ts';
 import { knownEventNames, type AttachTurns, openProjectTarget } from '../../imports/targets/project-target.ts';
 import { getRunSecrets } from '../../imports/run/run-store.ts';
 import type { OpenStages } from '../../imports/run/run-worker.ts';
@@ -110,7 +111,17 @@ async function openTarget(
     const drained = (signal: AbortSignal): Promise<void> => waitUntilStored(projectId, signal);
     const isWatched = async (): Promise<boolean> =>
       (await loadTransformConfigs(db)).some((config) => config.projectId === projectId);
-    return openProjectTarget({ projectId, runId, ingest, store, isWatched, turns, drained });
+    const isAwaited = (): Promise<boolean> => isAwaitedByUndo(db, run);
+    return openProjectTarget({
+      projectId,
+      runId,
+      ingest,
+      store,
+      isWatched,
+      isAwaitedByUndo: isAwaited,
+      turns,
+      drained,
+    });
   }
   const { apiKey, personalApiKey } = await getRunSecrets(db, runId);
   if (apiKey === undefined) return undefined;

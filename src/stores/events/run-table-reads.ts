@@ -243,6 +243,17 @@ WHERE received_at >= (SELECT min(received_at) FROM ${rowsOf(run)} ${ofMonth}) AN
   return rows.length > 0;
 }
 
+/** Checks whether `events` has rows of a month of this run that were sent rather than attached: they count as received when they were sent. */
+export async function hasSentRows(store: StoreReader, run: RunRef, month: number): Promise<boolean> {
+  const ofMonth = `PREWHERE ${ofProject} AND toYYYYMM(day) = {month:UInt32}`;
+  const rows = await store.query(
+    `SELECT 1 AS found FROM events ${ofMonth}
+WHERE import_run = {run:String} AND received_at > (SELECT max(received_at) FROM ${rowsOf(run)} ${ofMonth}) LIMIT 1`,
+    { project: run.projectId, run: run.runId, month },
+  );
+  return rows.length > 0;
+}
+
 const ofProject = 'project_id = {project:Int32}';
 const ofDay = `${ofProject} AND day = toDate32({day:String})`;
 

@@ -91,6 +91,18 @@ export async function dueRebuilds(db: Queries): Promise<readonly Pick<Rebuild, '
     .execute();
 }
 
+/** Returns the rebuilds of a project whose keys or events are still changing. */
+export async function unfinishedRebuilds(db: Queries, projectId: number): Promise<readonly Rebuild[]> {
+  const collected: RebuildState = 'collected';
+  const rows = await db
+    .selectFrom('profile_rebuilds')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('state', '=', collected)
+    .execute();
+  return rows.map(toRebuild);
+}
+
 function toRebuild(row: Readonly<Database['profile_rebuilds']>): Rebuild {
   return {
     id: row.id,

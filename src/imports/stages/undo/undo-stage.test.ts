@@ -26,6 +26,7 @@ import { noTotals, type Run, type StageProgress } from '../../run/run.ts';
 import { openStaging } from '../../staging/open-staging.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { planUndo } from './plan-undo.ts';
+import { isAwaitedByUndo } from './undo-detail.ts';
 import { createUndoStage } from './undo-stage.ts';
 
 let chdb: TempChdb;
@@ -330,11 +331,16 @@ describe('undo of an import run', () => {
       Promise.all(['run-c', 'run-d'].map(async (id) => (await getRun(db, id))?.state));
     const completes = async (id: string): Promise<void> =>
       void (await db.updateTable('import_runs').set({ state: 'completed' }).where('id', '=', id).execute());
+    const isAwaited = (id: string): Promise<boolean> => isAwaitedByUndo(db, { id, projectId });
     const undone = undo('run-b');
     await expect.poll(states).toEqual(['queued', 'completed']);
+    expect([await isAwaited('run-c'), await isAwaited('run-d')]).toEqual([true, false]);
     await completes('run-c');
     await expect.poll(states).toEqual(['completed', 'queued']);
+    expect(await isAwaited('run-d')).toBe(true);
     await completes('run-d');
+    await undone;
+    expect(await isAwaited('run-d')).toBe(false);
     expect(await undone).toMatchObject({ loaded_again: ['run-c', 'run-d'], exceptions: [] });
   });
 

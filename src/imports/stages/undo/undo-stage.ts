@@ -24,7 +24,8 @@ import { retryRejected, RunMissingError, RunTransitionError } from '../../run/ru
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetWaitError, type Target } from '../../target.ts';
 import { incompleteException, readStored, type ConcernedSink } from './plan-undo.ts';
-import { eventsAgain, shareLeft, showLeft, showUndone, type UndoWork } from './undo-progress.ts';
+import { detailOf, type UndoDetail } from './undo-detail.ts';
+import { eventsAgain, shareLeft, showLeft, showUndone } from './undo-progress.ts';
 import { readRunRows } from '../../run/run-rows.ts';
 import { readReport } from '../report/read-results.ts';
 import { makeReport } from '../report/report-stage.ts';
@@ -48,14 +49,6 @@ interface Undo extends UndoStageDeps {
   readonly leased: LeasedRun;
   readonly pollMs: number;
   readonly countMs: number;
-}
-
-/** State that must survive a crash, kept with the rebuild. */
-interface UndoDetail extends UndoWork {
-  /** Runs queued to load again. */
-  readonly loadedAgain?: readonly string[];
-  /** Runs whose turn has come, queued or not. Missing in undos that an earlier version began: it queued all runs at once. */
-  readonly asked?: readonly string[];
 }
 
 const pollMsDefault = 250;
@@ -117,11 +110,6 @@ async function recordDetail(undo: Undo): Promise<UndoDetail> {
   const detail: UndoDetail = { cells, plan: { ...plan, distinct_ids: keys.person, persons: null }, again };
   await saveRebuild(db, id, { detail });
   return detail;
-}
-
-function detailOf(rebuild: Rebuild | undefined): UndoDetail | undefined {
-  // Written by `recordDetail`; null if it was interrupted.
-  return (rebuild?.detail as UndoDetail | null | undefined) ?? undefined;
 }
 
 /** Returns the events of those runs that will load again. */

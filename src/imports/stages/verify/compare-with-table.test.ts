@@ -41,6 +41,7 @@ function readerOf(store: RunStore, { projectId, runId }: RunRef): TargetReader {
     store,
     ingest: openIngest(async () => {}),
     isWatched: async () => false,
+    isAwaitedByUndo: async () => false,
     turns: createAttachTurns(),
     drained: async () => {},
   });
