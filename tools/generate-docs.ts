@@ -5,6 +5,7 @@ import { capturePage } from './reference/capture-page.ts';
 import { cliPage, cliPages } from './reference/cli-page.ts';
 import { configurationFileSchemaText } from '../src/cli/files/json-schema.ts';
 import { formatPages, formatsPage } from './reference/formats-page.ts';
+import { helmValuesPage } from './reference/helm-values-page.ts';
 import { pageSections, withSection } from './reference/page-sections.ts';
 import { openApiDocument } from './reference/openapi-document.ts';
 import { pluginPages, pluginsPage } from './reference/plugins-page.ts';
@@ -21,6 +22,7 @@ export const docPages: Readonly<Record<string, () => string>> = {
   'docs/reference/warnings.md': warningsPage,
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/scopes.md': scopesPage,
+  'docs/reference/helm-values.md': helmValuesPage,
   'docs/reference/plugins.md': pluginsPage,
   ...pluginPages,
   'docs/reference/formats.md': formatsPage,

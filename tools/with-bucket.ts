@@ -54,6 +54,7 @@ function findProgram(keptOnly: boolean): Found {
   try {
     const env = { ...process.env, GOBIN: cache };
     const source = `github.com/versity/versitygw/cmd/versitygw@${version}`;
+    console.error(`building the S3 server versitygw ${version} with Go: some minutes, once`);
     execFileSync('go', ['install', source], { env, stdio: ['ignore', 2, 2], timeout: buildMs });
     return { program };
   } catch (error) {
