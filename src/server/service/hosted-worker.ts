@@ -3,7 +3,7 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Worker, type ResourceLimits } from 'node:worker_threads';
 import { mebibytes, offerToOutOfMemory, watchMemory } from '../../base/child-watch.ts';
-import { environmentWithoutSettings } from '../config/child-environment.ts';
+import { childEnvironment } from '../config/child-environment.ts';
 import type { ThreadData } from './thread.ts';
 
 export interface HostedWorker {
@@ -53,7 +53,7 @@ export function startProcess(entry: URL, data: object, { memoryBytesMax, memoryL
       '--max-semi-space-size=8',
       ...engineFlags,
     ],
-    env: environmentWithoutSettings(),
+    env: childEnvironment(),
     serialization: 'advanced',
     // A separate process group: Ctrl-C in a terminal is handled by this process.
     detached: true,

@@ -1,0 +1,2 @@
+/** A child process that reports its environment. */
+process.send?.(process.env);
