@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { launchBrowser } from './browser.ts';
-import { personalKey, type TestServer } from './server.ts';
-import { sessionCookie } from './session-cookie.ts';
+import type { TestServer } from './server.ts';
+import { adminCookie } from './session-cookie.ts';
 
 /** A limit that only a failing test reaches: a page takes as long as a busy machine needs. */
 const browserTimeoutMs = 120_000;
@@ -48,7 +48,7 @@ export async function openTabs<Of>(
   await using cleanup = new AsyncDisposableStack();
   const browser = await launchBrowser();
   cleanup.defer(() => browser.close());
-  const cookie = await sessionCookie(server, personalKey);
+  const cookie = await adminCookie(server);
   const newContext = async (): Promise<BrowserContext> => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
     context.setDefaultTimeout(browserTimeoutMs);

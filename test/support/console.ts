@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
-import { sessionCookie } from './session-cookie.ts';
-import { personalKey, startServer, tempDataDir, type TestServer } from './server.ts';
+import { adminCookie } from './session-cookie.ts';
+import { startServer, tempDataDir, type TestServer } from './server.ts';
 
 export interface ConsoleUnderTest extends AsyncDisposable {
   readonly server: TestServer;
@@ -36,7 +36,7 @@ export async function startConsole({
   const browser = await launchBrowser();
   cleanup.defer(() => browser.close());
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
-  if (signedOut !== true) await context.addCookies([await sessionCookie(server, personalKey)]);
+  if (signedOut !== true) await context.addCookies([await adminCookie(server)]);
   const page = await context.newPage();
   const problems = collectProblems(page);
   const owned = cleanup.move();

@@ -22,7 +22,7 @@ const run = (...args: string[]): Promise<Finished> => store.run(...args);
 /** Returns the user that a printed link signs in. */
 async function signedInBy(stdout: string): Promise<number | undefined> {
   const token = new URL(stdout.trim()).searchParams.get('token') ?? '';
-  return useLoginLink(db, token, Date.now());
+  return (await useLoginLink(db, token, Date.now()))?.userId;
 }
 
 describe('login, on the data directory while another process has it open', () => {

@@ -18,7 +18,7 @@ interface KeptOutDeps {
 
 const path = '/api/projects/:project_id/erasures/kept_out';
 const tag = 'Erasures';
-const write = { scope: 'erasure:write', role: 'admin', tag } as const;
+const write = { scope: 'erasure:write', tag } as const;
 
 /** Routes of the ids that a project keeps out after their erasure. They never return an id. */
 export function keptOutRoutes({ db, clock }: KeptOutDeps): ApiRoute[] {

@@ -1,6 +1,7 @@
 import { ApiError } from '../../wire/contract/errors.ts';
 import { hasScope, type Scope } from '../../wire/contract/scopes.ts';
 import type { Principal } from '../http/api-route.ts';
+import { scopesOf } from '../http/auth-queries.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import { getPersonalApiKey } from '../../stores/metadata/personal-api-keys.ts';
 
@@ -14,7 +15,8 @@ interface Rights {
 }
 
 /**
- * A key must not grant more scopes, projects or time than it has itself, nor delete a key that has more.
+ * A key must not grant more scopes, projects or time than it has itself, nor delete a key that has more. A session must not grant
+ * more scopes than it has.
  * @throws ApiError permission_denied naming the excess
  */
 export async function checkNotMoreThanOwn(
@@ -23,11 +25,19 @@ export async function checkNotMoreThanOwn(
   wanted: Rights,
   act: 'hand out' | 'delete' = 'hand out',
 ): Promise<void> {
-  if (principal.kind !== 'key') return;
-  const own = await getPersonalApiKey(db, principal.userId, principal.keyId);
+  const own = await rightsOf(db, principal);
+  if (own === null || (principal.kind === 'session' && act === 'delete')) return;
   const excess = own === undefined ? 'any right' : excessOf(own, wanted);
   if (excess === undefined) return;
-  throw new ApiError('permission_denied', `A personal API key must not ${act} more than it has itself: ${excess}.`);
+  const who = principal.kind === 'key' ? 'personal API key' : 'session';
+  throw new ApiError('permission_denied', `A ${who} must not ${act} more than it has itself: ${excess}.`);
+}
+
+/** Returns `null` for every right, `undefined` for a key that no longer exists. */
+async function rightsOf(db: Metadata, principal: Principal): Promise<Rights | null | undefined> {
+  if (principal.kind === 'key') return getPersonalApiKey(db, principal.userId, principal.keyId);
+  const scopes = scopesOf(principal);
+  return scopes && { scopes, scopedProjects: null, expiresAt: null };
 }
 
 function excessOf(own: Rights, wanted: Rights): string | undefined {
@@ -49,7 +59,7 @@ function covers(own: readonly string[], wanted: string): boolean {
 }
 
 /**
- * Creating users or sign-in links creates sessions with every scope, so a key with fewer rights must not do it.
+ * Who manages users can sign in as one of them, with the scopes of the key, for all projects: a key with fewer rights must not do it.
  * @throws ApiError permission_denied
  */
 export async function checkHasAllRights(db: Metadata, principal: Principal): Promise<void> {

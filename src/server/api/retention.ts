@@ -73,7 +73,6 @@ function changeRoute(deps: RetentionRouteDeps): ApiRoute {
     ...common,
     method: 'PUT',
     scope: 'erasure:write',
-    role: 'admin',
     summary: 'Set how long the events of a project are kept',
     description:
       'Events that are older are removed permanently, from the next night on. A policy that removes events that the current one keeps ' +

@@ -3,7 +3,6 @@ import type { Clock } from '../../base/clock.ts';
 import type { ActivityScope } from '../../wire/contract/activity.ts';
 import { ApiError, orNotFound } from '../../wire/contract/errors.ts';
 import { pageOf, pageQuerySchema, pageSchema, toPage } from '../../wire/contract/pagination.ts';
-import type { Role } from '../../wire/contract/roles.ts';
 import type { ScopeObject } from '../../wire/contract/scopes.ts';
 import { taskSchema, type TaskRecord, type TaskSchemas } from '../../wire/contract/tasks.ts';
 import { cancelTask, countOpenTasks, enqueueTask, findTask, listTasks } from '../../queue/tasks/task-store.ts';
@@ -35,8 +34,6 @@ export interface TaskApi<Body extends TObject, Spec extends TSchema, Progress ex
   readonly path: string;
   readonly tag: string;
   readonly scope: ScopeObject;
-  /** Lowest role that may start and cancel. */
-  readonly role?: Role;
   readonly activityScope: ActivityScope;
   /** Of a task, for texts: `export`, `exports`. */
   readonly noun: string;
@@ -72,12 +69,11 @@ interface KindRoutes extends TaskRouteDeps, Pick<TaskApi<TObject, TSchema, TSche
   readonly path: string;
   readonly record: TSchema;
 }
-type CommonFields = 'kind' | 'tag' | 'scope' | 'role' | 'activityScope' | 'noun' | 'plural' | 'refuseCancel';
+type CommonFields = 'kind' | 'tag' | 'scope' | 'activityScope' | 'noun' | 'plural' | 'refuseCancel';
 type StartFields = 'startDescription' | 'openMax' | 'body' | 'prepare';
 
 const readOf = ({ scope, tag }: KindRoutes) => ({ method: 'GET', scope: `${scope}:read`, tag }) as const;
-const writeOf = ({ scope, tag, role }: KindRoutes) =>
-  ({ method: 'POST', scope: `${scope}:write`, tag, ...(role && { role }) }) as const;
+const writeOf = ({ scope, tag }: KindRoutes) => ({ method: 'POST', scope: `${scope}:write`, tag }) as const;
 const tasksOf = (request: ApiRequest, { kind }: KindRoutes) => ({ projectId: request.project().id, kind });
 const paramsOf = ({ noun }: KindRoutes) => Type.Object({ id: Type.String({ description: `Id of the ${noun}.` }) });
 const withArticle = (noun: string): string => `${/^[aeio]/.test(noun) ? 'an' : 'a'} ${noun}`;

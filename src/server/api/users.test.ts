@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../test/support/app.ts';
+import { Type } from 'typebox';
 import { isoMicros } from '../../base/clock.ts';
+import { apiRoute } from '../http/api-route.ts';
 import { currentUserRoutes } from './current-user.ts';
 import { personalApiKeyRoutes } from './personal-api-keys.ts';
 import { userSessionRoutes } from './user-sessions.ts';
@@ -15,6 +17,15 @@ beforeEach(async () => {
     ...userRoutes({ db, clock, forgetUser }),
     ...userSessionRoutes({ db, clock, forgetUser }),
     ...personalApiKeyRoutes({ db, clock, forgetKey }),
+    apiRoute({
+      method: 'POST',
+      path: '/api/erase',
+      scope: 'erasure:write',
+      tag: 'Erasures',
+      summary: 'Requires the scope',
+      responses: { 200: Type.Object({}) },
+      handler: async () => ({ status: 200, body: {} }),
+    }),
   ]);
   admin = { authorization: `Bearer ${await app.key()}` };
 });
@@ -56,6 +67,42 @@ async function logged(): Promise<unknown[]> {
 }
 
 describe('users', () => {
+  it('a sign-in by a key without the scope erasure, or by its link, leads to no right to erase', async () => {
+    const asKey = async (...scopes: string[]) => ({ authorization: `Bearer ${await app.key(scopes)}` });
+    const asSession = async (headers: Record<string, string>, more: object) =>
+      browser(await signIn((await ask('POST', '', { ...bob, role: 'admin', ...more }, headers)).json().sign_in_url));
+    const star = await asKey('*');
+    const every = await asKey('*', 'erasure:write');
+    const invited = await asSession(star, { email: 'a@example.com' });
+    const unlimited = await asSession(every, { email: 'b@example.com' });
+    // A link that such a session creates, and a session that the key opens itself, have no more.
+    const again = await asSession(invited, { email: 'c@example.com' });
+    const direct = await app.inject({
+      method: 'POST',
+      url: '/login',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', origin: 'http://localhost' },
+      payload: `key=${star.authorization.slice('Bearer '.length)}`,
+    });
+    const opened = browser(String(direct.headers['set-cookie']).split(';')[0] ?? '');
+    const outcomes = async (headers: Record<string, string>) => {
+      const erase = await app.inject({ method: 'POST', url: '/api/erase', headers });
+      const scopes = ['erasure:write'];
+      const url = '/api/personal_api_keys';
+      const key = await app.inject({ method: 'POST', url, headers, payload: { label: 'more', scopes } });
+      return [erase.statusCode, erase.json().detail, key.statusCode];
+    };
+    const refused = expect.stringMatching(/^Session missing required scope 'erasure:write': .* "npx millrace login"/);
+    for (const session of [invited, again, opened]) expect(await outcomes(session)).toEqual([403, refused, 403]);
+    expect(await outcomes(unlimited)).toEqual([200, undefined, 201]);
+    expect(await outcomes(browser(await app.session()))).toEqual([200, undefined, 201]);
+    // A key that such a session could see by rolling it, and one that it may still remove.
+    const mine = await app.db.selectFrom('personal_api_keys').select('id').where('label', '=', 'more').execute();
+    const ownKey = `/api/personal_api_keys/${mine.at(-1)?.id}`;
+    const roll = await app.inject({ method: 'POST', url: `${ownKey}/roll`, headers: opened, payload: {} });
+    expect([roll.statusCode, roll.json().detail]).toEqual([403, expect.stringContaining("scope 'erasure:write'")]);
+    expect((await app.inject({ method: 'DELETE', url: ownKey, headers: opened })).statusCode).toBe(204);
+  });
+
   it('an invited user signs in once with the link and is who was invited', async () => {
     const made = await ask('POST', '', bob);
     expect(made.statusCode).toBe(201);

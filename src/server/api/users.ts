@@ -13,6 +13,7 @@ import {
 } from '../../wire/contract/users.ts';
 import { actorOf } from '../http/actor.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
+import { scopesOf } from '../http/auth-queries.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
 import { recordUser } from '../../stores/metadata/record-user.ts';
@@ -90,7 +91,7 @@ function inviteRoute({ db, clock }: UserRouteDeps): ApiRoute {
     summary: 'Invite a user',
     description:
       'Creates the user and a link that signs in once, within 72 hours: pass it on yourself, since nothing is sent. A key that invites ' +
-      'needs scope `*`, all projects and no expiry.',
+      'needs scope `*`, all projects and no expiry; sessions of the link have its scopes.',
     body: userCreateSchema,
     namesUnknownFields: true,
     responses: { 201: invitedUserSchema },
@@ -223,10 +224,10 @@ async function guarded<T>(work: () => Promise<T>): Promise<T> {
 
 async function newLink(
   tx: Queries,
-  { url }: Pick<ApiRequest, 'url'>,
+  { url, principal }: Pick<ApiRequest, 'url' | 'principal'>,
   link: { readonly userId: number; readonly now: number; readonly lifetimeMs: number },
 ): Promise<SignInLink> {
-  const token = await createLoginLink(tx, link);
+  const token = await createLoginLink(tx, { ...link, scopes: scopesOf(principal) });
   const { origin } = new URL(url);
   return { sign_in_url: `${origin}/login?token=${token}`, sign_in_expires_at: isoMicros(link.now + link.lifetimeMs) };
 }

@@ -20,6 +20,8 @@ export type Principal =
       readonly userId: number;
       readonly organizationId: string;
       readonly role: Role;
+      /** `null` for every scope. */
+      readonly scopes: readonly string[] | null;
     }
   | {
       /** A command on the data directory, see service/store-api.ts. The activity log names the service. */

@@ -41,9 +41,9 @@ export async function findSessionPrincipal(
 ): Promise<KnownPrincipal | undefined> {
   const session = await findSession(db, cookie, now, policy);
   if (session === undefined) return undefined;
-  const { id: sessionId, userId, organizationId, role, keyId, expiresAt, lastUsedAt } = session;
+  const { id: sessionId, userId, organizationId, role, scopes, keyId, expiresAt, lastUsedAt } = session;
   return {
-    principal: { kind: 'session', sessionId, userId, organizationId, role },
+    principal: { kind: 'session', sessionId, userId, organizationId, role, scopes },
     keyId,
     hash: keyHash(cookie),
     expiresAt: Date.parse(expiresAt),
@@ -61,4 +61,9 @@ export async function findFirstProject(db: Metadata, principal: Principal): Prom
 /** `null` for every project of the organisation. */
 export function allowedProjects(principal: Principal): readonly number[] | null {
   return principal.kind === 'key' ? principal.projectIds : null;
+}
+
+/** `null` for every scope. */
+export function scopesOf(principal: Principal): readonly string[] | null {
+  return principal.kind === 'operator' ? null : principal.scopes;
 }

@@ -14,6 +14,7 @@ import {
   findFirstProject,
   findKey,
   findSessionPrincipal,
+  scopesOf,
   type KnownPrincipal,
 } from './auth-queries.ts';
 import { createRateLimiter, throttled, type RateLimiter, type RateWindow } from './rate-limit.ts';
@@ -128,10 +129,16 @@ export function createAuth(deps: AuthDeps): Auth {
 
 /** @throws ApiError permission_denied naming the scope */
 export function checkScope(principal: Principal, needed: ApiRoute['scope']): void {
-  if (needed === 'public' || needed === 'any-key' || principal.kind !== 'key') return;
-  if (!hasScope(principal.scopes, needed)) {
-    throw new ApiError('permission_denied', `API key missing required scope '${needed}'`);
-  }
+  if (needed === 'public' || needed === 'any-key') return;
+  const scopes = scopesOf(principal);
+  if (scopes === null || hasScope(scopes, needed)) return;
+  throw new ApiError(
+    'permission_denied',
+    principal.kind === 'key'
+      ? `API key missing required scope '${needed}'`
+      : `Session missing required scope '${needed}': a personal API key without it opened the session, or created its link. ` +
+          'Sign in with a key that has it, or with a link of "npx millrace login" on the machine of the service.',
+  );
 }
 
 function maySee(principal: Principal, project: ProjectRef): boolean {

@@ -96,16 +96,16 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
 async function linkOwner({ db, clock }: PageDeps, token: string, requestId: string): Promise<SessionOwner | undefined> {
   const now = clock.now();
   return db.transaction().execute(async (tx) => {
-    const userId = await useLoginLink(tx, token, now);
-    const user = userId === undefined ? undefined : await getUser(tx, userId);
+    const found = await useLoginLink(tx, token, now);
+    const user = found && (await getUser(tx, found.userId));
     if (user === undefined) return undefined;
     const actor = { organizationId: user.organizationId, userId: user.id, keyId: null, requestId };
     await recordUser(tx, actor, { user, before: user, after: user, activity: 'signed_in_with_link', now });
-    return { userId: user.id };
+    return found;
   });
 }
 
-/** A session has all rights of its user, so only a key with the same rights and no expiry can start one; it ends with the key. */
+/** A session has the scopes of its key. It can create keys, so only one with `*`, all projects and no expiry can open it; it ends with the key. */
 async function keyOwner({ auth, db }: PageDeps, key: string, address: string): Promise<SessionOwner | undefined> {
   try {
     const principal = await auth.identify({ kind: 'key', key, place: 'body' }, address);

@@ -2,12 +2,12 @@ import { ApiError } from '../../wire/contract/errors.ts';
 import { hasRole, type Role } from '../../wire/contract/roles.ts';
 import type { ApiRoute, Principal } from './api-route.ts';
 
-/** Scopes of the organisation as a whole. */
-const adminScopes: ReadonlySet<string> = new Set(['organization:write', 'user:write']);
+/** Scopes of the organisation as a whole, and of erasing, which concerns requests of persons and cannot be undone. */
+const adminScopes: ReadonlySet<string> = new Set(['organization:write', 'user:write', 'erasure:read', 'erasure:write']);
 
 /**
- * Returns the lowest role that may use a route: its `role` if declared; otherwise a viewer for reads, an admin for changes of the
- * organisation, and an editor for everything else.
+ * Returns the lowest role that may use a route: its `role` if declared; otherwise an admin for changes of the organisation and for
+ * erasures, a viewer for other reads, and an editor for everything else.
  */
 export function roleOf({ role, scope, method }: Pick<ApiRoute, 'role' | 'scope' | 'method'>): Role {
   if (role !== undefined) return role;

@@ -13,6 +13,7 @@ import { requestOrigin } from './request-origin.ts';
 
 export interface SessionOwner {
   readonly userId: number;
+  readonly scopes?: readonly string[] | null;
   readonly lifetimeMs?: number;
   readonly keyHash?: string;
   readonly oidc?: OidcSession;

@@ -24,6 +24,7 @@ const migrations: readonly Migration[] = [
   { name: 'tracking plans', up: addTrackingPlans },
   { name: 'signing keys', up: addSigningKeys },
   { name: 'kept out ids', up: addKeptOutIds },
+  { name: 'scopes of sessions', up: addSessionScopes },
 ];
 
 /** The schema version that this program needs. */
@@ -226,4 +227,9 @@ async function addKeptOutIds({ schema }: Queries, dialect: Dialect): Promise<voi
     .addColumn('id_hash', text, (column) => column.notNull())
     .addPrimaryKeyConstraint('kept_out_ids_pk', ['project_id', 'id_hash'])
     .execute();
+}
+
+async function addSessionScopes({ schema }: Queries, dialect: Dialect): Promise<void> {
+  const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
+  for (const table of ['sessions', 'login_links']) await schema.alterTable(table).addColumn('scopes', text).execute();
 }

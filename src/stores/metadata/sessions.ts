@@ -17,17 +17,26 @@ export interface SessionPolicy {
 
 export const defaultSessionPolicy: SessionPolicy = { lifeMsMax: 14 * 24 * 3_600_000, idleMs: undefined };
 
+/** A user, and the scopes that a session of this sign-in has. */
+export interface SignedIn {
+  readonly userId: number;
+  /** `null` for every scope. */
+  readonly scopes: readonly string[] | null;
+}
+
 interface Lifetime {
   readonly userId: number;
   /** ms since the epoch. */
   readonly now: number;
   readonly lifetimeMs?: number;
+  /** Those of the session. By default every scope, or those of the key that opens it. */
+  readonly scopes?: readonly string[] | null;
 }
 
 /** Creates the token of a console link that works once, for 30 minutes by default. */
 export async function createLoginLink(
   db: Queries,
-  { userId, now, lifetimeMs = loginLinkMs }: Lifetime,
+  { userId, now, lifetimeMs = loginLinkMs, scopes = null }: Lifetime,
 ): Promise<string> {
   const token = newSecret();
   await db
@@ -38,30 +47,30 @@ export async function createLoginLink(
       created_at: isoMicros(now),
       expires_at: isoMicros(now + lifetimeMs),
       used_at: null,
+      scopes: scopes && JSON.stringify(scopes),
     })
     .execute();
   return token;
 }
 
-/** Uses the token and returns the id of its user; undefined if it is unknown, used or expired. Of two concurrent uses one succeeds. */
-export async function useLoginLink(db: Queries, token: string, now: number): Promise<number | undefined> {
+/** Uses the token and returns its user and scopes; undefined if it is unknown, used or expired. Of two concurrent uses one succeeds. */
+export async function useLoginLink(db: Queries, token: string, now: number): Promise<SignedIn | undefined> {
   const row = await db
     .updateTable('login_links')
     .set({ used_at: isoMicros(now) })
     .where('token_hash', '=', keyHash(token))
     .where('used_at', 'is', null)
     .where('expires_at', '>', isoMicros(now))
-    .returning('user_id')
+    .returning(['user_id', 'scopes'])
     .executeTakeFirst();
-  return row?.user_id;
+  return row && { userId: row.user_id, scopes: scopesOf(row.scopes) };
 }
 
 /** Lifetime of an invitation, which may have to last a weekend. */
 export const invitationMs = 72 * 3_600_000;
 
-export interface Session {
+export interface Session extends SignedIn {
   readonly id: string;
-  readonly userId: number;
   readonly role: Role;
   /** The personal key that opened the session, or `null` if a link did. */
   readonly keyId: string | null;
@@ -91,6 +100,7 @@ export interface OidcSession {
 /** Creates a console session, by default for as long as the policy permits; `value` belongs in the cookie and is not stored. */
 export async function createSession(db: Queries, input: NewSession): Promise<{ value: string; expiresAt: string }> {
   const { userId, now, keyHash: openedWith, browser = '', address = '', oidc, policy = defaultSessionPolicy } = input;
+  const { scopes = null } = input;
   const value = newSecret();
   const expiresAt = isoMicros(now + Math.min(input.lifetimeMs ?? policy.lifeMsMax, policy.lifeMsMax));
   await db
@@ -106,6 +116,7 @@ export async function createSession(db: Queries, input: NewSession): Promise<{ v
       expires_at: expiresAt,
       oidc_issuer: oidc?.issuer ?? null,
       oidc_id_token: oidc?.idToken ?? null,
+      scopes: scopes && JSON.stringify(scopes),
     })
     .execute();
   return { value, expiresAt };
@@ -121,6 +132,7 @@ export async function findSession(
   const row = await validSessions(db, now, policy)
     .select(['sessions.id', 'sessions.user_id', 'sessions.expires_at', 'sessions.last_used_at', 'sessions.created_at'])
     .select(['users.organization_id', 'users.role', 'personal_api_keys.id as key_id'])
+    .select((eb) => eb.fn.coalesce('personal_api_keys.scopes', 'sessions.scopes').as('scopes'))
     .where('sessions.id_hash', '=', keyHash(value))
     .executeTakeFirst();
   if (row === undefined) return undefined;
@@ -128,11 +140,16 @@ export async function findSession(
     id: row.id,
     userId: row.user_id,
     role: row.role,
+    scopes: scopesOf(row.scopes),
     keyId: row.key_id,
     organizationId: row.organization_id,
     expiresAt: earliest(row.expires_at, lifeEnd(row, policy), idleEnd(row, policy)),
     lastUsedAt: row.last_used_at,
   };
+}
+
+function scopesOf(json: string | null): readonly string[] | null {
+  return json === null ? null : (JSON.parse(json) as readonly string[]);
 }
 
 interface Times {

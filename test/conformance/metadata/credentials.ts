@@ -165,7 +165,7 @@ function testSessions(use: Use): void {
     const { userId } = await createAccount(db);
     const token = await createLoginLink(db, { userId, now });
     const uses = await Promise.all([db, other, db, other].map((store) => useLoginLink(store, token, now)));
-    expect(uses.filter((user) => user === userId)).toHaveLength(1);
+    expect(uses.filter((user) => user?.userId === userId)).toHaveLength(1);
     expect(uses.filter((user) => user === undefined)).toHaveLength(3);
   });
 
@@ -179,7 +179,7 @@ function testSessions(use: Use): void {
     ];
     await endSessions(db, userId, { except: undefined });
     expect(await useLoginLink(db, mine, now)).toBeUndefined();
-    expect(await useLoginLink(db, theirs, now)).toBe(other);
+    expect(await useLoginLink(db, theirs, now)).toEqual({ userId: other, scopes: null });
   });
 
   it('a login link lasts 30 minutes', async () => {
@@ -187,7 +187,7 @@ function testSessions(use: Use): void {
     const { userId } = await createAccount(db);
     const token = await createLoginLink(db, { userId, now });
     expect(await useLoginLink(db, token, now + 30 * minute)).toBeUndefined();
-    expect(await useLoginLink(db, token, now + 30 * minute - 1)).toBe(userId);
+    expect(await useLoginLink(db, token, now + 30 * minute - 1)).toEqual({ userId, scopes: null });
     expect(await useLoginLink(db, 'unknown', now)).toBeUndefined();
   });
 
@@ -200,6 +200,7 @@ function testSessions(use: Use): void {
       userId,
       organizationId,
       role: 'admin',
+      scopes: null,
       expiresAt,
       lastUsedAt: null,
       keyId: null,
@@ -235,6 +236,20 @@ function testSessions(use: Use): void {
     expect(await hasValidSession(db, now, defaultSessionPolicy)).toBe(false);
     await createSession(db, { userId, now });
     expect(await hasValidSession(db, now, defaultSessionPolicy)).toBe(true);
+  });
+
+  it('a session has every scope, those of its link, or those of the key that opened it', async () => {
+    const { db } = use();
+    const { userId } = await createAccount(db);
+    const scopesOf = async (more: { scopes?: readonly string[] | null; keyHash?: string }) =>
+      (await findSession(db, (await createSession(db, { userId, now, ...more })).value, now))?.scopes;
+    const link = await createLoginLink(db, { userId, now, scopes: ['*', 'erasure:read'] });
+    const used = await useLoginLink(db, link, now);
+    expect(used).toEqual({ userId, scopes: ['*', 'erasure:read'] });
+    const { value } = await createPersonalApiKey(db, { userId, label: 'opens', scopes: ['*'] }, now);
+    expect(await scopesOf({})).toBeNull();
+    expect(await scopesOf({ ...used })).toEqual(['*', 'erasure:read']);
+    expect(await scopesOf({ keyHash: keyHash(value) })).toEqual(['*']);
   });
 
   it('removes expired sessions and links and keeps the others', async () => {
@@ -276,7 +291,7 @@ function testBootstrap(use: Use): void {
     expect(await tokenLater(now)).toBeUndefined();
     await bootstrap(db, { now });
     const unseen = await tokenLater(now);
-    const userId = (await useLoginLink(db, unseen ?? '', now)) ?? 0;
+    const userId = (await useLoginLink(db, unseen ?? '', now))?.userId ?? 0;
     expect(await getUser(db, userId)).toMatchObject({ firstName: 'Admin' });
     expect(await tokenLater(now)).toBeTypeOf('string');
 

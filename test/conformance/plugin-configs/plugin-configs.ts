@@ -179,6 +179,7 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
           userId: 1,
           organizationId: project.organizationId,
           role: 'admin',
+          scopes: null,
         },
         project: () => project,
         requestId: 'r',

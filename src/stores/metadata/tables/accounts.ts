@@ -53,6 +53,8 @@ export const accountTables = {
       oidc_issuer: text().nullable(),
       /** ID token of the sign-in, which the provider may request to sign out. It opens nothing. */
       oidc_id_token: text().nullable(),
+      /** JSON array of scopes, of the link that opened the session. Null for every scope, or those of the key of `key_hash`. */
+      scopes: text().nullable(),
     },
     { indexes: { sessions_by_id: { columns: ['id'], unique: true }, sessions_by_user: ['user_id'] } },
   ),
@@ -64,6 +66,8 @@ export const accountTables = {
     created_at: text(),
     expires_at: text(),
     used_at: text().nullable(),
+    /** JSON array of the scopes of the key that created the link. Null for every scope. */
+    scopes: text().nullable(),
   }),
   /** Sign-ins that a browser has started at the OpenID Connect provider. */
   oidc_attempts: table({
