@@ -15,6 +15,10 @@ describe.skipIf(!chromiumPath)('the erasures page', () => {
   const id = `ada "<b>"`;
   const send = (batch: readonly object[]): Promise<Response> =>
     fetch(`${under.server.url}/batch/`, { method: 'POST', body: JSON.stringify({ api_key: projectKey, batch }) });
+  const keptOut = async (): Promise<number> => {
+    const answer = await under.page.request.get(`${under.server.url}/api/projects/1/erasures/kept_out/`);
+    return ((await answer.json()) as { count: number }).count;
+  };
   const names = async (): Promise<string[]> => (await readAllEvents(under.server)).map(({ event }) => event).toSorted();
 
   it('a person is erased after a count and its typed id, and events by a filter after the typed name of the project', async () => {
@@ -36,12 +40,18 @@ describe.skipIf(!chromiumPath)('the erasures page', () => {
     await dialog.getByText('theirs <i>').waitFor();
     const erase = dialog.getByRole('button', { name: 'Erase permanently' });
     expect(await erase.isDisabled()).toBe(true);
+    await dialog.getByRole('checkbox', { name: 'Keep them out' }).check();
     expect(await lookFaults(under, 'erase-person')).toEqual([]);
     await dialog.getByRole('textbox', { name: 'Confirmation' }).fill(id);
     await erase.click();
     await page.waitForURL('**/erasures');
     await page.getByText('Done').waitFor();
     await expect.poll(names).toEqual(['new', 'old']);
+    await send([
+      { event: 'theirs again', distinct_id: id },
+      { event: 'newer', distinct_id: 'grace' },
+    ]);
+    await expect.poll(names).toEqual(['new', 'newer', 'old']);
 
     await page.getByRole('combobox', { name: 'What to erase' }).selectOption('events');
     await page.getByRole('textbox', { name: 'Before' }).fill('2021-01-01');
@@ -50,7 +60,9 @@ describe.skipIf(!chromiumPath)('the erasures page', () => {
     await dialog.getByRole('textbox', { name: 'Confirmation' }).fill('Default project');
     await erase.click();
     await expect.poll(() => page.getByText('Done').count()).toBe(2);
-    await expect.poll(names).toEqual(['new']);
+    await expect.poll(names).toEqual(['new', 'newer']);
+    await page.getByRole('combobox', { name: 'What to erase' }).selectOption('events');
     expect(await lookFaults(under, 'erasures')).toEqual([]);
+    expect(await keptOut()).toBe(1);
   });
 });

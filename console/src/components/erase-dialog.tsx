@@ -1,8 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useState, type ComponentProps } from 'react';
 import type { ErasureCounts, ErasureStart } from '../../../src/wire/contract/erasures.ts';
 import { refresh } from '../api/queries.ts';
 import { Button } from './button.tsx';
+import { Checkbox } from './checkbox.tsx';
 import { type Column, DataTable } from './data-table.tsx';
 import { Dialog } from './dialog.tsx';
 import { EmptyState } from './empty-state.tsx';
@@ -29,6 +30,7 @@ export function EraseDialog({ body, confirm, confirmLabel, onClose, onStarted }:
   const { id } = useProject();
   const client = useQueryClient();
   const [typed, setTyped] = useState('');
+  const [isKeptOut, setIsKeptOut] = useState(false);
   const { data: counts, error } = useQuery({
     queryKey: [`${erasuresPath(id)}/dry_run`, body],
     queryFn: ({ signal }) => countErasure(id, body, signal),
@@ -38,7 +40,7 @@ export function EraseDialog({ body, confirm, confirmLabel, onClose, onStarted }:
     retry: false,
   });
   const start = useMutation({
-    mutationFn: () => startErasure(id, body),
+    mutationFn: () => startErasure(id, { ...body, ...(isKeptOut && { keep_out: true }) }),
     onSuccess: async () => {
       await refresh(client, erasuresPath(id));
       onStarted();
@@ -78,6 +80,7 @@ export function EraseDialog({ body, confirm, confirmLabel, onClose, onStarted }:
         ) : (
           <ErrorNote error={error} />
         )}
+        {body.selection === undefined && <KeepOut checked={isKeptOut} onChange={setIsKeptOut} />}
         <p>
           This cannot be undone. To confirm, type {confirmLabel}: <UserText text={confirm} charsMax={200} />
         </p>
@@ -85,6 +88,16 @@ export function EraseDialog({ body, confirm, confirmLabel, onClose, onStarted }:
         <ErrorNote error={start.error} />
       </div>
     </Dialog>
+  );
+}
+
+function KeepOut(props: Pick<ComponentProps<typeof Checkbox>, 'checked' | 'onChange'>) {
+  return (
+    <Checkbox
+      label="Keep them out"
+      hint="Events of these ids are dropped from now on, live and in imports. Only hashes of the ids are kept."
+      {...props}
+    />
   );
 }
 

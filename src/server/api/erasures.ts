@@ -134,7 +134,7 @@ async function refuseTooMany(db: Metadata, projectId: number, added: number): Pr
 }
 
 function prepareSelection(given: EventSelection): Prepared {
-  const selection = readSelection(given, 'selection__');
+  const selection = readSelection(given);
   if (Object.values(selection).every((value) => value === undefined)) {
     throw invalid(
       'selection',

@@ -39,7 +39,7 @@ export function eventReplayRoutes(deps: EventReplayDeps): ApiRoute[] {
     prepare: async ({ body, project }) => {
       const method = await methodOf(deps, project().id, body);
       const { plugin_config, events_per_second } = body;
-      const selection = readSelection(body.selection ?? {}, 'selection__');
+      const selection = readSelection(body.selection ?? {});
       return { spec: { plugin_config, method, selection, ...(events_per_second && { events_per_second }) } };
     },
   });

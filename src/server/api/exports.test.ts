@@ -124,8 +124,8 @@ describe('exports over the API', () => {
   });
 
   it.each([
-    [{ selection: { after: 'yesterday' } }, 'selection.after', 'ISO 8601'],
-    [{ selection: { after: '2026-02-01', before: '2026-01-01' } }, 'selection.before', 'after'],
+    [{ selection: { after: 'yesterday' } }, 'selection__after', 'ISO 8601'],
+    [{ selection: { after: '2026-02-01', before: '2026-01-01' } }, 'selection__before', 'after'],
     [{ destination: { kind: 'gcs', bucket: '/b', key_file: '{}' } }, 'destination.bucket', 'name of a bucket'],
     [{ destination: { kind: 's3', bucket: 'exports' } }, 'destination.access_key_id', 'access_key_id'],
     [{ destination: { kind: 'service', bucket: 'exports' } }, 'destination.bucket', 'no other field'],

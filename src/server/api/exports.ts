@@ -70,7 +70,7 @@ function prepare(body: ExportStart): { readonly spec: ExportSpec; readonly secre
   const format = body.format ?? 'ndjson';
   const spec: ExportSpec = {
     tables: body.tables ?? ['events'],
-    selection: readSelection(body.selection ?? {}, 'selection.'),
+    selection: readSelection(body.selection ?? {}),
     format,
     shape: body.shape ?? 'millrace',
     compression: body.compression ?? (format === 'parquet' ? 'zstd' : 'gzip'),
@@ -93,7 +93,7 @@ function estimateRoute({ db, store, clock }: ExportRouteDeps): ApiRoute {
     responses: { 200: exportEstimateSchema },
     handler: async (request: ApiRequest<unknown, unknown, ExportStart>) => {
       const { tables = ['events'], selection = {} } = request.body;
-      const of = { projectId: request.project().id, tables, selection: readSelection(selection, 'selection.') };
+      const of = { projectId: request.project().id, tables, selection: readSelection(selection) };
       return { status: 200, body: await fromStore(() => estimateExport({ db, store, now: clock.now() }, of)) };
     },
   });

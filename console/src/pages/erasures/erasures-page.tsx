@@ -21,25 +21,30 @@ export function ErasuresPage() {
   const isAdmin = useHasRole('admin');
   const erasures = useQuery({
     ...erasuresQuery(id),
+    enabled: isAdmin,
     refetchInterval: ({ state }) => (state.data?.results.some(isOpen) === true ? pollMs : false),
   });
   return (
     <>
       <PageHeader title="Erasures" description="Persons and events that were removed permanently, without their ids." />
-      <div className="flex flex-col gap-4">
-        {isAdmin && <ErasureForm />}
-        <Section title="All erasures" flush>
-          <DataTable
-            label="Erasures"
-            columns={columns}
-            rows={erasures.data?.results}
-            rowId={({ id: erasure }) => erasure}
-            error={erasures.error}
-            onRetry={() => void erasures.refetch()}
-            empty={<EmptyState title="No erasures">Nothing was erased from this project.</EmptyState>}
-          />
-        </Section>
-      </div>
+      {isAdmin ? (
+        <div className="flex flex-col gap-4">
+          <ErasureForm />
+          <Section title="All erasures" flush>
+            <DataTable
+              label="Erasures"
+              columns={columns}
+              rows={erasures.data?.results}
+              rowId={({ id: erasure }) => erasure}
+              error={erasures.error}
+              onRetry={() => void erasures.refetch()}
+              empty={<EmptyState title="No erasures">Nothing was erased from this project.</EmptyState>}
+            />
+          </Section>
+        </div>
+      ) : (
+        <EmptyState title="For admins">Erasures are started and listed by admins of the organisation.</EmptyState>
+      )}
     </>
   );
 }
@@ -112,12 +117,11 @@ function Actions({ erasure }: { readonly erasure: Erasure }) {
 function CancelButton({ erasure }: { readonly erasure: Erasure }) {
   const { id: projectId } = useProject();
   const client = useQueryClient();
-  const isAdmin = useHasRole('admin');
   const cancel = useMutation({
     mutationFn: () => cancelErasure(projectId, erasure.id),
     onSettled: () => refresh(client, erasuresPath(projectId)),
   });
-  if (!isAdmin || !canCancel(erasure)) return null;
+  if (!canCancel(erasure)) return null;
   return (
     <Button size="small" busy={cancel.isPending} onClick={() => cancel.mutate()}>
       Cancel

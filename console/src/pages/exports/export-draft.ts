@@ -1,19 +1,11 @@
 import type { ExportDestinationBody, ExportStart, ExportTableName } from '../../../../src/wire/contract/exports.ts';
-import type { PropertyFilter } from '../../api/property-filter.ts';
+import { everyEvent, selectionOf, type SelectionDraft } from '../../components/event-selection.ts';
 import type { ExportsSearch } from './exports-search.ts';
 
 /** What the form holds. */
 export interface ExportDraft {
   readonly tables: readonly ExportTableName[];
-  /** One name per line. */
-  readonly events: string;
-  readonly distinctId: string;
-  readonly personId: string;
-  readonly after: string;
-  readonly before: string;
-  readonly historical: 'all' | 'live' | 'historical';
-  readonly importRun: string;
-  readonly properties: readonly PropertyFilter[];
+  readonly selection: SelectionDraft;
   readonly format: NonNullable<ExportStart['format']>;
   readonly shape: NonNullable<ExportStart['shape']>;
   readonly destination: ExportDestinationBody['kind'];
@@ -25,14 +17,17 @@ export function draftOf(search: ExportsSearch): ExportDraft {
   const { event = '', distinct_id = '', person_id = '', after = '', before = '', historical } = search;
   return {
     tables: ['events'],
-    events: event,
-    distinctId: distinct_id,
-    personId: person_id,
-    after,
-    before,
-    historical: historical === undefined ? 'all' : historical ? 'historical' : 'live',
-    importRun: search.import_run ?? '',
-    properties: search.properties ?? [],
+    selection: {
+      ...everyEvent,
+      events: event,
+      distinctIds: distinct_id,
+      personId: person_id,
+      after,
+      before,
+      kind: historical === undefined ? 'all' : historical ? 'historical' : 'live',
+      importRun: search.import_run ?? '',
+      properties: search.properties ?? [],
+    },
     format: 'ndjson',
     shape: 'millrace',
     destination: 'service',
@@ -83,24 +78,9 @@ export function bodyOf(draft: ExportDraft): ExportStart {
   const given = destinationFields[destination].map(({ name }) => [name, (fields[name] ?? '').trim()] as const);
   return {
     tables: [...tables],
-    selection: selectionOf(draft),
+    selection: selectionOf(draft.selection),
     format,
     shape,
     destination: { kind: destination, ...Object.fromEntries(given.filter(([, value]) => value !== '')) },
-  };
-}
-
-function selectionOf(draft: ExportDraft): NonNullable<ExportStart['selection']> {
-  const { events, distinctId, personId, after, before, historical, importRun, properties } = draft;
-  const names = events.split('\n').filter((name) => name !== '');
-  return {
-    ...(names.length > 0 && { events: names }),
-    ...(distinctId !== '' && { distinct_ids: [distinctId] }),
-    ...(personId !== '' && { person_id: personId }),
-    ...(after !== '' && { after }),
-    ...(before !== '' && { before }),
-    ...(historical !== 'all' && { historical_migration: historical === 'historical' }),
-    ...(importRun !== '' && { import_run: importRun }),
-    ...(properties.length > 0 && { properties: [...properties] }),
   };
 }

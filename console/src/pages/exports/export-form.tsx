@@ -6,11 +6,11 @@ import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/checkbox.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
+import { EventSelectionFields } from '../../components/event-selection-fields.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { Section } from '../../components/section.tsx';
 import { Select } from '../../components/select.tsx';
-import { TextArea } from '../../components/text-area.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
@@ -37,9 +37,11 @@ export function ExportForm({ search }: { readonly search: ExportsSearch }) {
       return refresh(client, exportsPath(projectId));
     },
   });
+  const error = start.error ?? estimate.error;
   const change = (more: Partial<ExportDraft>): void => {
     setDraft({ ...draft, ...more });
     estimate.reset();
+    start.reset();
   };
   return (
     <Section
@@ -54,7 +56,14 @@ export function ExportForm({ search }: { readonly search: ExportsSearch }) {
         }}
       >
         <TableChoice draft={draft} onChange={change} />
-        {draft.tables.includes('events') && <SelectionFields draft={draft} onChange={change} />}
+        {draft.tables.includes('events') && (
+          <EventSelectionFields
+            draft={draft.selection}
+            onChange={(selection) => change({ selection })}
+            done="exported"
+            error={error}
+          />
+        )}
         <FileFields draft={draft} onChange={change} />
         <DestinationFields draft={draft} onChange={change} />
         <div className="flex flex-wrap items-center gap-3">
@@ -66,7 +75,7 @@ export function ExportForm({ search }: { readonly search: ExportsSearch }) {
           </Button>
         </div>
         {estimate.data !== undefined && <Estimate estimate={estimate.data} />}
-        <ErrorNote error={start.error ?? estimate.error} />
+        <ErrorNote error={error} />
       </form>
     </Section>
   );
@@ -87,63 +96,6 @@ function TableChoice({ draft: { tables }, onChange }: FieldsProps) {
         />
       ))}
     </fieldset>
-  );
-}
-
-function SelectionFields({ draft, onChange }: FieldsProps) {
-  return (
-    <div className="grid gap-3 sm:grid-cols-2">
-      <TextInput
-        label="From"
-        hint="A day or time, UTC. Empty: from the first event."
-        placeholder="2026-01-01"
-        value={draft.after}
-        onChange={(after) => onChange({ after })}
-      />
-      <TextInput
-        label="Before"
-        hint="The first day or time that is not exported. Empty: until now."
-        value={draft.before}
-        onChange={(before) => onChange({ before })}
-      />
-      <TextArea
-        label="Event names"
-        hint="One per line. * matches any characters. Empty: every event."
-        rows={2}
-        value={draft.events}
-        onChange={(events) => onChange({ events })}
-      />
-      <Select
-        label="Kind"
-        value={draft.historical}
-        choices={[
-          { value: 'all', label: 'All events' },
-          { value: 'live', label: 'Live events only' },
-          { value: 'historical', label: 'Imported history only' },
-        ]}
-        onChange={(historical) => onChange({ historical })}
-      />
-      <TextInput label="Distinct id" value={draft.distinctId} onChange={(distinctId) => onChange({ distinctId })} />
-      <TextInput
-        label="Person"
-        hint="Its UUID."
-        value={draft.personId}
-        onChange={(personId) => onChange({ personId })}
-      />
-      <TextInput label="Import run" value={draft.importRun} onChange={(importRun) => onChange({ importRun })} />
-      {draft.properties.length > 0 && (
-        <p className="flex flex-col items-start gap-1 text-sm">
-          <span className="text-soft">Properties</span>
-          <UserText
-            text={draft.properties.map(({ key, operator, value = '' }) => `${key} ${operator} ${value}`).join(', ')}
-            charsMax={300}
-          />
-          <Button size="small" onClick={() => onChange({ properties: [] })}>
-            Clear
-          </Button>
-        </p>
-      )}
-    </div>
   );
 }
 

@@ -7,11 +7,12 @@ import { Button } from '../../components/button.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
+import { EventSelectionFields } from '../../components/event-selection-fields.tsx';
+import { everyEvent, selectionOf, type SelectionDraft } from '../../components/event-selection.ts';
 import { NumberText } from '../../components/number-text.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { Section } from '../../components/section.tsx';
 import { Select } from '../../components/select.tsx';
-import { TextArea } from '../../components/text-area.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
@@ -55,9 +56,7 @@ export function ReplayTab({ configId, enabled, methods }: ReplayTabProps) {
 
 interface Draft {
   readonly method: ReplayMethod;
-  readonly events: string;
-  readonly after: string;
-  readonly before: string;
+  readonly selection: SelectionDraft;
   readonly rate: string;
 }
 
@@ -66,9 +65,7 @@ function StartForm({ configId, enabled, methods }: ReplayTabProps) {
   const client = useQueryClient();
   const [draft, setDraft] = useState<Draft>({
     method: methods[0] ?? 'onEvent',
-    events: '',
-    after: '',
-    before: '',
+    selection: everyEvent,
     rate: '',
   });
   const change = (more: Partial<Draft>): void => setDraft({ ...draft, ...more });
@@ -88,7 +85,14 @@ function StartForm({ configId, enabled, methods }: ReplayTabProps) {
           start.mutate();
         }}
       >
-        <StartFields draft={draft} methods={methods} onChange={change} />
+        <EventSelectionFields
+          draft={draft.selection}
+          onChange={(selection) => change({ selection })}
+          done="replayed"
+          error={start.error}
+        >
+          <DeliveryFields draft={draft} methods={methods} onChange={change} />
+        </EventSelectionFields>
         <div className="flex flex-wrap items-center gap-3">
           <Button type="submit" kind="primary" busy={start.isPending} disabled={!enabled}>
             Start replay
@@ -101,36 +105,15 @@ function StartForm({ configId, enabled, methods }: ReplayTabProps) {
   );
 }
 
-interface StartFieldsProps {
+interface DeliveryFieldsProps {
   readonly draft: Draft;
   readonly methods: readonly ReplayMethod[];
   readonly onChange: (change: Partial<Draft>) => void;
 }
 
-function StartFields({ draft, methods, onChange: change }: StartFieldsProps) {
+function DeliveryFields({ draft, methods, onChange: change }: DeliveryFieldsProps) {
   return (
-    <div className="grid gap-3 sm:grid-cols-2">
-      <TextInput
-        label="From"
-        type="date"
-        hint="UTC. Empty: from the first event."
-        value={draft.after}
-        onChange={(after) => change({ after })}
-      />
-      <TextInput
-        label="Before"
-        type="date"
-        hint="The first day that is not replayed. Empty: until now."
-        value={draft.before}
-        onChange={(before) => change({ before })}
-      />
-      <TextArea
-        label="Event names"
-        hint="One per line. * matches any characters. Empty: every event."
-        rows={2}
-        value={draft.events}
-        onChange={(events) => change({ events })}
-      />
+    <>
       <TextInput
         label="Maximum events per second"
         inputMode="numeric"
@@ -146,20 +129,15 @@ function StartFields({ draft, methods, onChange: change }: StartFieldsProps) {
           onChange={(method) => change({ method })}
         />
       )}
-    </div>
+    </>
   );
 }
 
-function bodyOf(configId: number, { method, events, after, before, rate }: Draft): EventReplayStart {
-  const names = events.split('\n').filter((name) => name !== '');
+function bodyOf(configId: number, { method, selection, rate }: Draft): EventReplayStart {
   return {
     plugin_config: configId,
     method,
-    selection: {
-      ...(names.length > 0 && { events: names }),
-      ...(after !== '' && { after }),
-      ...(before !== '' && { before }),
-    },
+    selection: selectionOf(selection),
     // The service explains what is wrong with a text that is not a number.
     ...(rate !== '' && { events_per_second: (Number.isNaN(Number(rate)) ? rate : Number(rate)) as number }),
   };

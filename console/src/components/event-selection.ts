@@ -1,0 +1,61 @@
+import type { EventSelection } from '../../../src/wire/contract/event-selection.ts';
+import { ApiError } from '../api/api-error.ts';
+import type { PropertyFilter } from '../api/property-filter.ts';
+
+/** What the fields of a selection of stored events hold. */
+export interface SelectionDraft {
+  /** One per line, as `distinctIds`. */
+  readonly events: string;
+  readonly distinctIds: string;
+  readonly personId: string;
+  /** Days or times in the format of the API, as `before`. */
+  readonly after: string;
+  readonly before: string;
+  readonly kind: 'all' | 'live' | 'historical';
+  readonly importRun: string;
+  readonly properties: readonly PropertyFilter[];
+}
+
+export const everyEvent: SelectionDraft = {
+  events: '',
+  distinctIds: '',
+  personId: '',
+  after: '',
+  before: '',
+  kind: 'all',
+  importRun: '',
+  properties: [],
+};
+
+/** Builds the selection of a request; the service validates it. */
+export function selectionOf(draft: SelectionDraft): EventSelection {
+  const { personId, after, before, kind, importRun, properties } = draft;
+  const events = linesOf(draft.events);
+  const ids = linesOf(draft.distinctIds);
+  return {
+    ...(events.length > 0 && { events }),
+    ...(ids.length > 0 && { distinct_ids: ids }),
+    ...(personId !== '' && { person_id: personId.trim() }),
+    ...(after !== '' && { after: after.trim() }),
+    ...(before !== '' && { before: before.trim() }),
+    ...(kind !== 'all' && { historical_migration: kind === 'historical' }),
+    ...(importRun !== '' && { import_run: importRun.trim() }),
+    ...(properties.length > 0 && { properties: [...properties] }),
+  };
+}
+
+/** Returns the different lines of a text that are not empty. Spaces are part of a name or id. */
+export function linesOf(text: string): string[] {
+  return [...new Set(text.split(/\r?\n/).filter((line) => line !== ''))];
+}
+
+/** Returns what the service reported about fields of a selection, by their name in the API. */
+export function selectionErrors(error: unknown): Readonly<Partial<Record<keyof EventSelection, string>>> {
+  if (!(error instanceof ApiError)) return {};
+  return Object.fromEntries(
+    [error, ...error.errors].flatMap(({ attr, detail }) => {
+      const field = /^selection__(\w+?)(?:__|$)/.exec(attr ?? '')?.[1];
+      return field === undefined ? [] : [[field, detail]];
+    }),
+  );
+}
