@@ -10,17 +10,16 @@
  * servers CLICKHOUSE_GRANTED_URL is the address of a user with the rights of docs/guides/clickhouse-cluster.md and no others. Of
  * real replicas CLICKHOUSE_REPLICA_PIDS holds the process ids, in the order of MILLRACE_CLICKHOUSE_REPLICAS.
  */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, openSync } from 'node:fs';
+import { openSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { arch, platform } from 'node:process';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { rightsOfGuide } from '../test/support/clickhouse-rights.ts';
+import { findBinary, findLibrary } from '../test/support/find-clickhouse.ts';
 import { freePort, parseCommand, runCommand } from './with-server.ts';
 
 const usage = 'usage: node tools/with-clickhouse.ts [--optional] -- command [argument …]';
@@ -64,23 +63,6 @@ async function main(args: readonly string[]): Promise<number> {
   }
   console.error(`${missing}; a stand-in over chDB takes its place: REPLICATION WAS NOT TESTED`);
   return await withStandIn(work);
-}
-
-function findBinary(): string | undefined {
-  const named = process.env['CLICKHOUSE_BINARY'];
-  const onPath = (process.env['PATH'] ?? '').split(':').map((path) => join(path, 'clickhouse'));
-  return [...(named === undefined ? [] : [named]), ...onPath].find((path) => existsSync(path));
-}
-
-/** chDB's library, where python3 is there to load it. */
-function findLibrary(): string | undefined {
-  const python = spawnSync('python3', ['-c', 'import ctypes'], { stdio: 'ignore' });
-  if (python.status !== 0) return undefined;
-  try {
-    return join(dirname(createRequire(import.meta.url).resolve(`@chdb/lib-${platform}-${arch}-gnu`)), 'libchdb.so');
-  } catch {
-    return undefined;
-  }
 }
 
 async function withSingleServer(library: string, work: (env: Env) => Promise<number>): Promise<number> {

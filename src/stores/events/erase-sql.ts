@@ -9,7 +9,7 @@ import { filterConditions, timeConditions } from './filters.ts';
  */
 
 /** Far below the limits of the engine for a statement (`max_ast_elements`, `eraseTextMax`). */
-const idsPerStatement = 5000;
+export const idsPerStatement = 5000;
 /** Setting `max_query_size` that these statements need, bytes. */
 export const eraseTextMax = 8 * 1024 * 1024;
 

@@ -11,6 +11,7 @@ import {
   countRows,
   eventStoreConformance,
   insertRows,
+  monthsConformance,
   newProject,
   testRow,
 } from '../../../../test/conformance/event-store/event-store.ts';
@@ -46,12 +47,14 @@ async function open(): Promise<RunStoreUnderTest> {
 const reason = url === '' ? ' (skipped: CLICKHOUSE_URL is not set)' : '';
 describe.skipIf(url === '')(`a ClickHouse ${cluster === '' ? 'server' : 'cluster'}${reason}`, () => {
   const name = cluster === '' ? 'ClickHouse server' : 'ClickHouse cluster';
-  eventStoreConformance(name, open);
+  // Erasures first: each processes all parts of the database that the others fill.
   eraseConformance(name, open);
+  eventStoreConformance(name, open);
   readsConformance(name, open);
   expiryConformance(name, open);
   explorerConformance(name, open);
   runTablesConformance(name, open);
+  monthsConformance(name, open);
 });
 
 /** URL of a user created by tools/with-clickhouse.ts with a separate database. */
@@ -67,8 +70,8 @@ describe.skipIf(grantedUrl === '')(`a user with exactly the rights of the guide$
   };
 
   // The other suites read the same tables.
-  eventStoreConformance(name, openGranted);
   eraseConformance(name, openGranted);
+  eventStoreConformance(name, openGranted);
 
   it('creates a table for a run and attaches its rows', async () => {
     const { store, close } = await openGranted();
@@ -103,6 +106,8 @@ describe.skipIf(grantedUrl === '')(`a user with exactly the rights of the guide$
     await expect(store.query('SELECT count() FROM system.processes')).rejects.toThrow('denied a query');
     await close();
   });
+
+  monthsConformance(name, openGranted);
 });
 
 /** Queries one server, regardless of the others. */

@@ -14,6 +14,7 @@ import {
   countRows,
   eventStoreConformance,
   insertRows,
+  monthsConformance,
   newProject,
   testRow,
 } from '../../../../test/conformance/event-store/event-store.ts';
@@ -67,6 +68,7 @@ readsConformance(twoShards, () => open({ shards: 2 }));
 expiryConformance(twoShards, () => open({ shards: 2 }));
 explorerConformance(twoShards, () => open({ shards: 2 }));
 runTablesConformance(twoShards, () => open({ shards: 2 }));
+monthsConformance(twoShards, () => open({ shards: 2 }));
 // Writes and query texts are the same for any number of shards; these reads use the engine's Distributed table.
 readsConformance(`a ClickHouse cluster, 1 shard ${unreplicated}`, () => open({ shards: 1 }));
 
