@@ -73,7 +73,7 @@ const quotedMessages = [
   'The service is starting.',
   'The ClickHouse server cannot be reached',
   'stores that several processes share',
-  'Kafka has not answered for',
+  'The server of the event log has not answered for',
   'Expected a host that is this service, got:',
   'suspended, events pass unchanged:',
 ];

@@ -88,7 +88,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^@clickhouse\/client$/, /^src\/stores\/events\/clickhouse\/server\.ts$/],
   [
     /^pg$/,
-    /^src\/(stores\/metadata\/postgres|plugins\/sandbox\/ops\/postgres-ops|imports\/sources\/postgres[^/]*)\.ts$/,
+    /^src\/(stores\/metadata\/postgres|log\/postgres\/connect|plugins\/sandbox\/ops\/postgres-ops|imports\/sources\/postgres[^/]*)\.ts$/,
   ],
   [
     /^node:sqlite$/,

@@ -1,4 +1,4 @@
-/** A cluster on this machine: real Kafka, PostgreSQL and processes; ClickHouse and the bucket are stand-ins over HTTP. */
+/** A cluster on this machine: real Kafka (unless PostgreSQL has the event log), PostgreSQL and processes; ClickHouse and the bucket are stand-ins over HTTP. */
 import { randomUUID } from 'node:crypto';
 import { testBucketServer } from './bucket-server.ts';
 import { ClickhouseStandIn } from './clickhouse-stand-in.ts';
@@ -16,17 +16,22 @@ export interface TestCluster extends AsyncDisposable {
   start(roles: string, env?: Readonly<Record<string, string>>): Promise<TestServer>;
 }
 
+interface ClusterOptions {
+  readonly slots?: number;
+  readonly eventLog?: 'kafka' | 'postgres';
+}
+
 /** Without a process yet. `databaseUrl`: an empty database. */
-export async function openCluster(databaseUrl: string, slots = 4): Promise<TestCluster> {
+export async function openCluster(
+  databaseUrl: string,
+  { slots = 4, eventLog = 'kafka' }: ClusterOptions = {},
+): Promise<TestCluster> {
   await using cleanup = new AsyncDisposableStack();
   const clickhouse = new ClickhouseStandIn();
   cleanup.defer(() => clickhouse.close());
   const bucket = cleanup.use(await testBucketServer({ bucket: 'millrace', accessKeyId: 'millrace' }));
   const env = {
-    KAFKA_BROKERS: kafkaBrokers,
-    MILLRACE_KAFKA_TOPIC_PREFIX: `cluster-${randomUUID()}`,
-    MILLRACE_KAFKA_REPLICATION: '1',
-    MILLRACE_KAFKA_MIN_INSYNC: '1',
+    ...(eventLog === 'postgres' ? { MILLRACE_EVENT_LOG: 'postgres' } : kafkaSettings()),
     MILLRACE_SLOTS: String(slots),
     DATABASE_URL: databaseUrl,
     MILLRACE_DATABASE_CONNECTIONS: '9',
@@ -48,5 +53,14 @@ export async function openCluster(databaseUrl: string, slots = 4): Promise<TestC
       return server;
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function kafkaSettings(): Readonly<Record<string, string>> {
+  return {
+    KAFKA_BROKERS: kafkaBrokers,
+    MILLRACE_KAFKA_TOPIC_PREFIX: `cluster-${randomUUID()}`,
+    MILLRACE_KAFKA_REPLICATION: '1',
+    MILLRACE_KAFKA_MIN_INSYNC: '1',
   };
 }

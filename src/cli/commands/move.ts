@@ -2,6 +2,7 @@ import { counted } from '../../base/integer-text.ts';
 import type { Command } from 'commander';
 import { ConfigError, loadSettings } from '../../server/config/load.ts';
 import type { SettingName, Settings } from '../../server/config/settings.ts';
+import { eventLogOf, isCluster } from '../../server/config/event-log-kind.ts';
 import type { MoveProgress } from '../../stores/move/move-progress.ts';
 import type { MoveReport } from '../../stores/move/move.ts';
 import type { CommandProcess, Terminal } from '../terminal.ts';
@@ -101,18 +102,18 @@ function summaryOf(report: MoveReport, { dataDir }: Settings, target: Settings):
     `moved ${counted(report.rows, 'row')} of ${counted(tables, 'table')} and ${counted(report.events, 'event')} of ${counted(months, 'month')}; counts and checksums agree`,
     `${dataDir} is unchanged; a service started on it reports that it was moved`,
     `next: start "millrace serve" with ${settingsOf(target)} and a separate data directory; then send to its address`,
-    ...(target.kafkaBrokers === '' ? [] : ['its first start creates the slots of the event log']),
+    ...(isCluster(target) ? ['its first start creates the slots of the event log'] : []),
   ];
 }
 
 /** Returns the settings of the next start; addresses that contain passwords by name only. */
-function settingsOf({ clickhouseCluster, clickhouseReplicas, kafkaBrokers }: Settings): string {
+function settingsOf(target: Settings): string {
+  const { clickhouseCluster, clickhouseReplicas, kafkaBrokers } = target;
+  const log = eventLogOf(target) === 'postgres' ? 'MILLRACE_EVENT_LOG=postgres' : `KAFKA_BROKERS='${kafkaBrokers}'`;
   return [
     'DATABASE_URL and CLICKHOUSE_URL of the new stores',
     ...(clickhouseCluster === '' ? [] : [`MILLRACE_CLICKHOUSE_CLUSTER='${clickhouseCluster}'`]),
     ...(clickhouseReplicas === '' ? [] : [`MILLRACE_CLICKHOUSE_REPLICAS='${clickhouseReplicas}'`]),
-    ...(kafkaBrokers === ''
-      ? []
-      : [`KAFKA_BROKERS='${kafkaBrokers}'`, 'MILLRACE_IMPORT_STAGING at a bucket (s3://bucket/prefix)']),
+    ...(isCluster(target) ? [log, 'MILLRACE_IMPORT_STAGING at a bucket (s3://bucket/prefix)'] : []),
   ].join(', ');
 }

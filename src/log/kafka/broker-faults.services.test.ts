@@ -10,8 +10,9 @@ import { LogUnavailableError, type EventLogReader } from '../eventlog.ts';
 import type { KafkaLogOptions } from './cluster.ts';
 import { kafkaBrokers } from '../../../test/support/kafka-servers.ts';
 import { plainAccess } from './kafka-log.fixture.ts';
-import { openKafkaLogReaders, type KafkaLogReaders } from './reader.ts';
-import { openKafkaLogWriter, type KafkaLogWriter } from './writer.ts';
+import type { SharedLogReaders, SharedLogWriter } from '../shared-log.ts';
+import { openKafkaLogReaders } from './reader.ts';
+import { openKafkaLogWriter } from './writer.ts';
 
 // A separate broker, because other tests must not see it stop.
 describe.skipIf(kafkaBrokers === '')('a broker that stops and restarts', () => {
@@ -40,13 +41,13 @@ describe.skipIf(kafkaBrokers === '')('a broker that stops and restarts', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  const openWriter = (appendTimeoutMs: number): Promise<KafkaLogWriter> =>
+  const openWriter = (appendTimeoutMs: number): Promise<SharedLogWriter> =>
     openKafkaLogWriter(
       { ...options, appendTimeoutMs, pollMs: 100 },
       { cursors: async () => ({ live: new Map(), historical: new Map() }) },
     );
 
-  async function readAll(readers: KafkaLogReaders, slot: number): Promise<string[]> {
+  async function readAll(readers: SharedLogReaders, slot: number): Promise<string[]> {
     const reader: EventLogReader = readers.reader(slot);
     const found = texts(await reader.read('live', 0, noLimits));
     await reader.close();

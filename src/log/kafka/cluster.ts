@@ -6,10 +6,9 @@ import {
   type KafkaConnections,
 } from '../kafka-connection/connections.ts';
 import { lanes, LogUnavailableError, type Lane } from '../eventlog.ts';
-import { faultOf, KafkaLogError } from './kafka-fault.ts';
+import { LogMisconfiguredError, type PerLane } from '../shared-log.ts';
+import { faultOf } from './kafka-fault.ts';
 import { readMetadata, type ClusterMetadata } from './requests.ts';
-
-export type PerLane<T> = Readonly<Record<Lane, T>>;
 
 export interface KafkaLogOptions {
   /** At least one; the others are discovered through them. */
@@ -56,7 +55,7 @@ export function readerId({ live, historical }: PerLane<KafkaTopic>, slot: number
   return `${createHash('sha256').update(`${live.id}/${historical.id}`).digest('hex').slice(0, 28)}-${slot}`;
 }
 
-/** Connects to existing topics (created by topics.ts). Rejects with KafkaLogError or LogUnavailableError. */
+/** Connects to existing topics (created by topics.ts). Rejects with LogMisconfiguredError or LogUnavailableError. */
 export async function openCluster(options: KafkaLogOptions): Promise<KafkaCluster> {
   const link = createLink(options);
   try {
@@ -100,7 +99,7 @@ export function createLink({ brokers, access }: Pick<KafkaLogOptions, 'brokers' 
         } catch (error) {
           trouble = error;
           const fault = faultOf(error, broker);
-          if (fault.isFinal) throw new KafkaLogError(fault.sentence, { cause: error });
+          if (fault.isFinal) throw new LogMisconfiguredError(fault.sentence, { cause: error });
         }
       }
       const [first] = candidates;

@@ -10,11 +10,6 @@ import {
   isUserFault,
 } from '../kafka-connection/fault-parts.ts';
 
-/** The log on Kafka is misconfigured and waiting does not help; the message states why and what to do next. */
-export class KafkaLogError extends Error {
-  override name = 'KafkaLogError';
-}
-
 export interface KafkaFault {
   readonly sentence: string;
   /** Retrying gives the same result. */

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Admin } from '@platformatic/kafka';
-import { lanes, type EventLogReader, type EventLogWriter, type Lane } from '../eventlog.ts';
+import { lanes, type EventLogReader, type EventLogWriter } from '../eventlog.ts';
+import { createCursors } from '../../../test/support/eventlog/cursors.ts';
 import { kafkaBrokers } from '../../../test/support/kafka-servers.ts';
 import { kafkaAccess, parseBroker } from '../kafka-connection/access.ts';
 import type { OpenedLog, SharedLog } from '../../../test/conformance/event-log/event-log.ts';
 import { topicName, type KafkaLogOptions } from './cluster.ts';
-import { openKafkaLogReaders, type KafkaReaderDeps, type KafkaReaderOptions } from './reader.ts';
-import { openKafkaLogWriter, type KafkaWriterDeps, type KafkaWriterOptions } from './writer.ts';
+import type { SharedReaderDeps, SharedWriterDeps, SharedWriterOptions } from '../shared-log.ts';
+import { openKafkaLogReaders, type KafkaReaderOptions } from './reader.ts';
+import { openKafkaLogWriter } from './writer.ts';
 
 export const plainAccess = kafkaAccess({
   tls: 'off',
@@ -33,29 +35,10 @@ export function testOptions(more: Partial<KafkaLogOptions> = {}): KafkaLogOption
   };
 }
 
-/** The cursors that a metadata store would keep. */
-function createCursors() {
-  const seqs: Record<Lane, Map<number, number>> = { live: new Map(), historical: new Map() };
-  return {
-    read: async () => seqs,
-    /** Wraps a reader so that its commits are recorded, as those of a pipeline are. */
-    watched: (reader: EventLogReader, slot: number): EventLogReader => ({
-      id: reader.id,
-      read: (lane, afterSeq, limits) => reader.read(lane, afterSeq, limits),
-      waitForAppend: (timeoutMs) => reader.waitForAppend(timeoutMs),
-      close: () => reader.close(),
-      commit: (lane, seq) => {
-        seqs[lane].set(slot, Math.max(seq, seqs[lane].get(slot) ?? 0));
-        reader.commit(lane, seq);
-      },
-    }),
-  };
-}
-
 export interface TestKafkaLog extends SharedLog {
   readonly options: KafkaLogOptions;
-  openWriter(options?: KafkaWriterOptions, deps?: Partial<KafkaWriterDeps>): Promise<EventLogWriter>;
-  openReader(slot: number, options?: KafkaReaderOptions, deps?: KafkaReaderDeps): Promise<EventLogReader>;
+  openWriter(options?: SharedWriterOptions, deps?: Partial<SharedWriterDeps>): Promise<EventLogWriter>;
+  openReader(slot: number, options?: KafkaReaderOptions, deps?: SharedReaderDeps): Promise<EventLogReader>;
 }
 
 /** Creates a separate log on the broker; its topics are created when a writer is opened. */

@@ -119,7 +119,10 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
     [{ bodyBytesMax: 30_000_000 }, 'has max.message.bytes=21037056, less than the largest body'],
   ])('unsuitable topics are refused with what to change: %o', async (more, sentence) => {
     const opening = openKafkaLogWriter({ ...log.options, ...more }, { cursors: noCursors });
-    await expect(opening).rejects.toMatchObject({ name: 'KafkaLogError', message: expect.stringContaining(sentence) });
+    await expect(opening).rejects.toMatchObject({
+      name: 'LogMisconfiguredError',
+      message: expect.stringContaining(sentence),
+    });
   });
 
   it.each([
@@ -183,8 +186,8 @@ describe.skipIf(tlsBrokers === '')('a broker that requires TLS and a user', () =
   });
 
   it.each([
-    [{ password: 'wrong' }, 'KafkaLogError', 'refuses the user: check MILLRACE_KAFKA_USER'],
-    [{ ca: '' }, 'KafkaLogError', 'untrusted certificate (DEPTH_ZERO_SELF_SIGNED_CERT)'],
+    [{ password: 'wrong' }, 'LogMisconfiguredError', 'refuses the user: check MILLRACE_KAFKA_USER'],
+    [{ ca: '' }, 'LogMisconfiguredError', 'untrusted certificate (DEPTH_ZERO_SELF_SIGNED_CERT)'],
     [{ tls: 'off' }, 'LogUnavailableError', 'did not answer as expected'],
   ] as const)('%o is refused with what to change', async (more, name, sentence) => {
     const opening = openKafkaLogWriter(await optionsWith(more), { cursors: noCursors });

@@ -6,35 +6,22 @@ import {
   type ReadLimits,
   type StoredRecord,
 } from '../eventlog.ts';
+import { startDeleting, type DeletedThrough, type RecordDeleting } from '../record-deleting.ts';
+import {
+  LogMisconfiguredError,
+  type SharedLogReaders,
+  type SharedReaderDeps,
+  type SharedReaderOptions,
+} from '../shared-log.ts';
 import { KafkaAppendWatch, type AppendWatch } from './append-watch.ts';
 import { decodeBatches } from './batches.ts';
 import { openCluster, readerId, type KafkaCluster, type KafkaLogOptions } from './cluster.ts';
-import { KafkaLogError } from './kafka-fault.ts';
 import { createPartitionFetch, type PartitionFetch } from './partition-fetch.ts';
 import { deleteRecords } from './requests.ts';
 
-export interface KafkaReaderOptions {
-  /** Interval between deletions of committed records, ms. Default 5,000. */
-  readonly deleteEveryMs?: number;
+export interface KafkaReaderOptions extends SharedReaderOptions {
   /** Bytes read ahead for all slots together. Default 64 MiB. */
   readonly aheadBytesMax?: number;
-}
-
-export interface KafkaReaderDeps {
-  /** Called for records that were read. */
-  readonly onRead?: (lane: Lane, records: number, bytes: number) => void;
-  /** Called for each failed attempt. */
-  readonly onFailure?: (operation: 'read' | 'wait' | 'delete', error: unknown) => void;
-  /** Receives messages for the operator. */
-  readonly onProblem?: (sentence: string) => void;
-}
-
-/** The processing side of all slots of a process, which share connections. */
-export interface KafkaLogReaders {
-  readonly slots: number;
-  /** Opens the reader of a slot, at most one at a time. Closing it does not affect the others. */
-  reader(slot: number): EventLogReader;
-  close(): Promise<void>;
 }
 
 const aheadBytesMaxDefault = 64 * 1024 * 1024;
@@ -43,11 +30,11 @@ const deleteEveryMsDefault = 5000;
 const fetchBytesMax = 8 * 1024 * 1024;
 const fetchBytesMin = 64 * 1024;
 
-/** Requires existing topics, which a writer creates. Rejects with KafkaLogError or LogUnavailableError. */
+/** Requires existing topics, which a writer creates. Rejects with LogMisconfiguredError or LogUnavailableError. */
 export async function openKafkaLogReaders(
   options: KafkaLogOptions & KafkaReaderOptions,
-  deps: KafkaReaderDeps,
-): Promise<KafkaLogReaders> {
+  deps: SharedReaderDeps,
+): Promise<SharedLogReaders> {
   const cluster = await openCluster(options);
   const ahead = createReadAhead(options.aheadBytesMax ?? aheadBytesMaxDefault);
   const watch = new KafkaAppendWatch({
@@ -59,9 +46,12 @@ export async function openKafkaLogReaders(
     failed: (error) => deps.onFailure?.('wait', error),
   });
   const deleting = startDeleting({
-    cluster,
     everyMs: options.deleteEveryMs ?? deleteEveryMsDefault,
-    failed: (error) => deps.onFailure?.('delete', error),
+    remove: deleteStored(cluster),
+    failed: async (error) => {
+      deps.onFailure?.('delete', error);
+      await refresh(cluster, deps);
+    },
   });
   const fetch = createPartitionFetch(cluster, (error) => deps.onFailure?.('read', error));
   const shared: Shared = { cluster, ahead, watch, deleting, fetch, deps };
@@ -81,13 +71,22 @@ export async function openKafkaLogReaders(
   };
 }
 
+/** Never rejects: what needs the new leaders reports that they are unknown. */
+async function refresh(cluster: KafkaCluster, deps: SharedReaderDeps): Promise<void> {
+  try {
+    await cluster.refresh();
+  } catch (error) {
+    deps.onFailure?.('delete', error);
+  }
+}
+
 interface Shared {
   readonly cluster: KafkaCluster;
   readonly ahead: ReadAhead;
   readonly watch: AppendWatch;
   readonly deleting: RecordDeleting;
   readonly fetch: PartitionFetch;
-  readonly deps: KafkaReaderDeps;
+  readonly deps: SharedReaderDeps;
 }
 
 function nameOf(lane: Lane, slot: number): string {
@@ -138,7 +137,7 @@ class SlotReader implements EventLogReader {
 
   commit(lane: Lane, seq: number): void {
     this.#committed[lane] = Math.max(this.#committed[lane], seq);
-    this.#shared.deleting.deleteThrough(lane, this.#slot, seq);
+    this.#shared.deleting.deleteThrough({ lane, slot: this.#slot, seq });
   }
 
   async waitForAppend(timeoutMs: number): Promise<void> {
@@ -180,7 +179,7 @@ class SlotReader implements EventLogReader {
   async #begin(lane: Lane, offset: number): Promise<number> {
     const { first, end } = await this.#shared.fetch.range({ lane, slot: this.#slot }, this.#closing.signal);
     if (offset > end) {
-      throw new KafkaLogError(
+      throw new LogMisconfiguredError(
         `${this.#place(lane)} ends at ${end}, but ${offset} records of it are processed: Kafka has lost records, or these are other ` +
           'topics than before; restore the topics, or set MILLRACE_KAFKA_TOPIC_PREFIX to the right ones',
       );
@@ -268,44 +267,22 @@ function eventsOf(record: StoredRecord): number {
   return record.damaged === undefined ? record.header.events : 1;
 }
 
-interface DeletingDeps {
-  readonly cluster: KafkaCluster;
-  readonly everyMs: number;
-  readonly failed: (error: unknown) => void;
-}
-
-/** Periodically deletes stored records from Kafka, which frees space file by file in any case. */
-interface RecordDeleting {
-  deleteThrough(lane: Lane, slot: number, seq: number): void;
-  /** Stops without deleting the rest, which the next holder of the slot does. */
-  stop(): Promise<void>;
-}
-
-interface Place {
-  readonly lane: Lane;
-  readonly slot: number;
-  /** Offset before which everything may be deleted: that of the first record that is not stored. */
-  readonly offset: number;
-}
-
 const none = 0;
 const deleteMs = 8000;
 
-function startDeleting({ cluster, everyMs, failed }: DeletingDeps): RecordDeleting {
+/** Lets Kafka delete stored records, which frees space file by file in any case. */
+function deleteStored(cluster: KafkaCluster): (places: readonly DeletedThrough[]) => Promise<void> {
   const connections = cluster.connections('delete');
-  const wanted = new Map<string, Place>();
-  const deleted = new Map<string, number>();
-  let working: Promise<void> = Promise.resolve();
-
-  const deleteAt = async (places: readonly Place[]): Promise<void> => {
+  return async (places) => {
     const byLeader = Map.groupBy(places, ({ lane, slot }) => cluster.leaderOf(lane, slot));
     for (const [leader, own] of byLeader) {
       if (leader === undefined) throw new LogUnavailableError('a partition of the event log has no leader at present');
       const topics = lanes.map((lane) => ({
         name: cluster.topics[lane].name,
+        // The seq is the offset of the first record that is not stored.
         partitions: own
           .filter((place) => place.lane === lane)
-          .map(({ slot, offset }) => ({ partitionIndex: slot, offset: BigInt(offset) })),
+          .map(({ slot, seq }) => ({ partitionIndex: slot, offset: BigInt(seq) })),
       }));
       const asked = topics.filter(({ partitions }) => partitions.length > 0);
       const answer = await deleteRecords(await connections.to(leader), asked, deleteMs);
@@ -318,41 +295,6 @@ function startDeleting({ cluster, everyMs, failed }: DeletingDeps): RecordDeleti
           `Kafka failed to delete stored records of partition ${first.partitionIndex} (its error ${first.errorCode})`,
         );
       }
-      for (const { lane, slot, offset } of own) deleted.set(`${lane}/${slot}`, offset);
     }
-  };
-
-  const work = async (): Promise<void> => {
-    const places = [...wanted.values()].filter(
-      ({ lane, slot, offset }) => offset > (deleted.get(`${lane}/${slot}`) ?? 0),
-    );
-    wanted.clear();
-    try {
-      await deleteAt(places);
-    } catch (error) {
-      failed(error);
-      for (const place of places) keep(place);
-      await cluster.refresh().catch(failed);
-    }
-  };
-
-  const keep = (place: Place): void => {
-    const name = `${place.lane}/${place.slot}`;
-    if (place.offset > (wanted.get(name)?.offset ?? 0)) wanted.set(name, place);
-  };
-
-  let isWorking = false;
-  const timer = setInterval(() => {
-    if (isWorking || wanted.size === 0) return;
-    isWorking = true;
-    working = work().finally(() => (isWorking = false));
-  }, everyMs).unref();
-
-  return {
-    deleteThrough: (lane, slot, seq) => keep({ lane, slot, offset: seq }),
-    stop: async () => {
-      clearInterval(timer);
-      await working;
-    },
   };
 }

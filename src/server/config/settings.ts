@@ -76,6 +76,15 @@ export const settingDefinitions = {
     default: '',
     help: 'Kafka for the event log: host:port, comma-separated. Empty for files in the data directory, for one process.',
   },
+  eventLog: {
+    env: 'MILLRACE_EVENT_LOG',
+    type: 'choice',
+    default: 'auto',
+    choices: ['auto', 'postgres'],
+    help:
+      'Where accepted events wait until they are stored. `auto`: Kafka if KAFKA_BROKERS is set, otherwise files in the data directory. ' +
+      '`postgres`: the database of DATABASE_URL, for several processes without Kafka.',
+  },
   ...clickhouseClusterSettings,
   bootstrapPersonalApiKey: {
     env: 'MILLRACE_BOOTSTRAP_PERSONAL_API_KEY',
@@ -182,7 +191,7 @@ export const settingDefinitions = {
     default: 64,
     min: 1,
     max: 4096,
-    help: 'With KAFKA_BROKERS, the number of slots that projects are distributed over, one partition each. Fixed once the topics are created.',
+    help: 'With several processes, the number of slots that projects are distributed over; with Kafka, one partition each. Fixed once the event log is created.',
   },
   kafkaTopicPrefix: {
     env: 'MILLRACE_KAFKA_TOPIC_PREFIX',

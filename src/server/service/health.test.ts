@@ -87,7 +87,7 @@ it.each(['capture', 'pipeline', 'jobs'] as const)(
   async (role) => {
     const settings = { ...limits, roles: [role] };
     const eventLogAfter = (seconds: number) => checks({ settings, logSilentSeconds: () => seconds })['event_log']?.();
-    const detail = 'Kafka has not answered for 7 s: no events are accepted until it does.';
+    const detail = 'The server of the event log has not answered for 7 s: no events are accepted until it does.';
     expect(await eventLogAfter(7.2)).toMatchObject({ ok: false, detail });
     // A partition gets another leader.
     expect(await eventLogAfter(3)).toMatchObject({ ok: true, detail: '' });

@@ -86,7 +86,9 @@ function backlogHealth({ eventLog, settings, ages, logSilentSeconds }: HealthDep
     (lane) => figures[lane].events >= settings.backlogEventsMax || figures[lane].bytes >= settings.backlogBytesMax,
   );
   const sentences = [
-    isSilent ? `Kafka has not answered for ${Math.round(silentSeconds)} s: no events are accepted until it does.` : '',
+    isSilent
+      ? `The server of the event log has not answered for ${Math.round(silentSeconds)} s: no events are accepted until it does.`
+      : '',
     ...lanes.map((lane) => sentence(lane, figures[lane])),
     ...full.map((lane) => `The ${lane} lane is full: capture refuses its events.`),
   ];

@@ -16,7 +16,7 @@ import { createMessageReader } from './segment-messages.ts';
 import type { Inject } from './plugin-api.ts';
 import type { PluginRuntime } from './plugin-runtime.ts';
 import { openOidcSignIn } from './oidc.ts';
-import { isCluster } from './roles.ts';
+import { isCluster } from '../config/event-log-kind.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import type { PreviewAnswer } from '../api/preview-answer.ts';
 import type { PreflightOrder, PreviewOrder } from '../api/import-runs-deps.ts';

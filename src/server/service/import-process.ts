@@ -19,7 +19,7 @@ import { importDirs, freeStagingBytes, openImportStaging } from './import-dirs.t
 import { workOnExports } from './export-worker.ts';
 import { createImportConfigWatcher } from './import-config-watcher.ts';
 import { openPluginEnvironmentLate, outboundTrust } from './plugin-environment.ts';
-import { isCluster } from './roles.ts';
+import { isCluster } from '../config/event-log-kind.ts';
 import { connectionsPerThread, openEventStore, openMetadata } from './stores.ts';
 import { openProcess } from './thread.ts';
 import { waitUntilStored } from './stored-so-far.ts';

@@ -7,7 +7,7 @@ import { ScanReceiver } from '../../wire/batch/scan-relay.ts';
 import { createSlotConsumers, type SlotConsumers } from '../../pipeline/slots/slot-consumers.ts';
 import { makeStep } from '../../pipeline/transform/make-step.ts';
 import type { Watch } from '../../pipeline/live/watch.ts';
-import { kafkaReaderDeps } from './kafka-log-deps.ts';
+import { sharedReaderDeps } from './shared-log-deps.ts';
 import { publishOver, watchesOver } from './live-thread.ts';
 import { mainThreadOver } from './main-thread.ts';
 import { createPluginRuntime } from './plugin-runtime.ts';
@@ -23,7 +23,7 @@ import type { Pipeline } from '../../pipeline/consumer.ts';
 import { startSlotWorker } from '../../pipeline/slots/slot-worker.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { isCluster } from './roles.ts';
+import { isCluster } from '../config/event-log-kind.ts';
 
 /** Work on slots of the event log: the only one of a local log, or the share of a cluster's. */
 interface SlotsDeps {
@@ -99,7 +99,7 @@ function fencedAs({ slotFence, allowFailpoints }: Settings, hold: SlotHold): Slo
 
 const { settings, shared, scans, log, metrics, call, serve } = openThread();
 const { db } = await openMetadata(settings, log, connectionsPerThread(settings));
-const readers = await openEventLogReaders(settings, shared.eventLog, kafkaReaderDeps(metrics, log));
+const readers = await openEventLogReaders(settings, shared.eventLog, sharedReaderDeps(metrics, log));
 const store = await openEventStore(settings, shared.embedded);
 const base = { settings, log, metrics, db, clock: systemClock };
 const plugins = createPluginRuntime({

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { isCluster, rolesProblem, storesProblem } from './roles.ts';
+import { isCluster } from '../config/event-log-kind.ts';
+import { rolesProblem, storesProblem } from './roles.ts';
 
-const alone = { kafkaBrokers: '', databaseUrl: '', clickhouseUrl: '', importStaging: '' };
+const alone = { eventLog: 'auto', kafkaBrokers: '', databaseUrl: '', clickhouseUrl: '', importStaging: '' } as const;
 const together = {
+  eventLog: 'auto',
   kafkaBrokers: 'kafka:9092',
   databaseUrl: 'postgres://db/millrace',
   clickhouseUrl: 'http://clickhouse:8123/millrace',
   importStaging: 's3://bucket/staging',
-};
+} as const;
 const every = ['capture', 'pipeline', 'api', 'jobs'] as const;
 
 describe('which roles a process may have', () => {
@@ -19,8 +21,8 @@ describe('which roles a process may have', () => {
 
   it('a split is refused in one sentence that names everything that is missing', () => {
     expect(rolesProblem({ ...alone, roles: ['capture'] })).toBe(
-      'expected, for the roles capture alone, stores that several processes share, got no KAFKA_BROKERS, no DATABASE_URL, ' +
-        'no CLICKHOUSE_URL; set them, or remove --roles / MILLRACE_ROLES to run all of them in one process.',
+      'expected, for the roles capture alone, stores that several processes share, got no KAFKA_BROKERS ' +
+        '(or MILLRACE_EVENT_LOG=postgres), no DATABASE_URL, no CLICKHOUSE_URL; set them, or remove --roles / MILLRACE_ROLES to run all of them in one process.',
     );
     expect(rolesProblem({ ...together, databaseUrl: '', roles: ['pipeline', 'capture'] })).toContain(
       'got no DATABASE_URL;',
@@ -42,6 +44,23 @@ describe('which roles a process may have', () => {
       /no DATABASE_URL.* remove KAFKA_BROKERS/,
     );
     expect(rolesProblem({ ...together, roles: every })).toBeUndefined();
+  });
+});
+
+describe('the event log in PostgreSQL', () => {
+  const postgres = { ...together, eventLog: 'postgres', kafkaBrokers: '' } as const;
+
+  it('makes a cluster without Kafka, with the requirements of a cluster', () => {
+    expect(isCluster(postgres)).toBe(true);
+    expect(rolesProblem({ ...postgres, roles: ['capture'] })).toBeUndefined();
+    expect(rolesProblem({ ...postgres, roles: every })).toBeUndefined();
+    expect(rolesProblem({ ...postgres, clickhouseUrl: '', roles: every })).toMatch(
+      /^expected, for MILLRACE_EVENT_LOG=postgres, .* no CLICKHOUSE_URL; .* remove MILLRACE_EVENT_LOG=postgres/,
+    );
+  });
+
+  it('beside Kafka it is refused', () => {
+    expect(rolesProblem({ ...postgres, kafkaBrokers: 'k:9092', roles: every })).toContain('remove one of them');
   });
 });
 

@@ -1,3 +1,4 @@
+import { isCluster, type EventLogSettings } from '../config/event-log-kind.ts';
 import { settingDefinitions, type Settings } from '../config/settings.ts';
 
 /**
@@ -9,24 +10,23 @@ import { settingDefinitions, type Settings } from '../config/settings.ts';
  */
 export type Role = Settings['roles'][number];
 
-type RoleSettings = Pick<Settings, 'roles' | 'kafkaBrokers' | 'databaseUrl' | 'clickhouseUrl' | 'importStaging'>;
-
-/** Whether other processes work on the same stores, which a shared event log implies. */
-export function isCluster({ kafkaBrokers }: Pick<Settings, 'kafkaBrokers'>): boolean {
-  return kafkaBrokers !== '';
-}
+type RoleSettings = EventLogSettings & Pick<Settings, 'roles' | 'databaseUrl' | 'clickhouseUrl' | 'importStaging'>;
 
 /** Why these roles cannot run, or `undefined` if they can. */
 export function rolesProblem(settings: RoleSettings): string | undefined {
-  const { roles } = settings;
+  const { roles, kafkaBrokers, eventLog } = settings;
+  if (eventLog === 'postgres' && kafkaBrokers !== '') {
+    return 'expected one place for the event log, got KAFKA_BROKERS and MILLRACE_EVENT_LOG=postgres; remove one of them.';
+  }
   const every = settingDefinitions.roles.choices;
   const isWhole = every.every((role) => roles.includes(role));
   if (isWhole && !isCluster(settings)) return undefined;
   const missing = missingStores(settings);
   if (missing.length === 0) return undefined;
-  const wanted = isWhole ? 'KAFKA_BROKERS' : `the roles ${roles.join(', ')} alone`;
+  const log = eventLog === 'postgres' ? 'MILLRACE_EVENT_LOG=postgres' : 'KAFKA_BROKERS';
+  const wanted = isWhole ? log : `the roles ${roles.join(', ')} alone`;
   const instead = isWhole
-    ? 'remove KAFKA_BROKERS to run on files of this machine'
+    ? `remove ${log} to run on files of this machine`
     : 'remove --roles / MILLRACE_ROLES to run all of them in one process';
   return `expected, for ${wanted}, stores that several processes share, got no ${missing.join(', no ')}; set them, or ${instead}.`;
 }
@@ -45,11 +45,12 @@ export function storesProblem(settings: Pick<Settings, 'clickhouseUrl' | 'clickh
   return undefined;
 }
 
-function missingStores({ roles, kafkaBrokers, databaseUrl, clickhouseUrl, importStaging }: RoleSettings): string[] {
+function missingStores(settings: RoleSettings): string[] {
+  const { roles, databaseUrl, clickhouseUrl, importStaging } = settings;
   const needsBucket = roles.includes('api') || roles.includes('jobs');
   const bucket = 'MILLRACE_IMPORT_STAGING at a bucket (s3://bucket/prefix)';
   return [
-    ...(kafkaBrokers === '' ? ['KAFKA_BROKERS'] : []),
+    ...(isCluster(settings) ? [] : ['KAFKA_BROKERS (or MILLRACE_EVENT_LOG=postgres)']),
     ...(databaseUrl === '' ? ['DATABASE_URL'] : []),
     ...(clickhouseUrl === '' ? ['CLICKHOUSE_URL'] : []),
     ...(needsBucket && !importStaging.startsWith('s3://') ? [bucket] : []),

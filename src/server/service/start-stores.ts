@@ -19,9 +19,9 @@ import {
   connectionsPerThread,
   openMetadata,
   openFileLog,
-  openKafkaLog,
+  openSharedLog,
   type EmbeddedStore,
-  type KafkaLogWriter,
+  type SharedLogWriter,
   type SharedStores,
 } from './stores.ts';
 import { join } from 'node:path';
@@ -37,11 +37,11 @@ import { unfinishedMove } from '../../stores/move/unfinished-move.ts';
 import { builtInPlugins } from '../../plugins/built-in/registry.ts';
 import { syncPlugins } from '../../plugins/built-in/sync-plugins.ts';
 import type { Log } from '../telemetry/log.ts';
-import { isCluster } from './roles.ts';
+import { isCluster } from '../config/event-log-kind.ts';
 import { setTimeout as sleep, setTimeout } from 'node:timers/promises';
 import { lanes, LogUnavailableError, type EventLogWriter } from '../../log/eventlog.ts';
 import { readCursor } from '../../pipeline/cursors.ts';
-import { kafkaWriterDeps } from './kafka-log-deps.ts';
+import { sharedWriterDeps } from './shared-log-deps.ts';
 import { createPartChecks } from '../../stores/events/check-parts.ts';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { missingParts, missingText, notedParts, type NotedPart } from '../../stores/events/noted-parts.ts';
@@ -193,13 +193,13 @@ interface StartedEventLog {
   readonly shared: SharedStores['eventLog'];
 }
 
-/** Processes of a cluster start in any order, including Kafka. */
-const waitForKafkaMs = 60_000;
+/** Processes of a cluster start in any order, including Kafka and PostgreSQL. */
+const waitForLogMs = 60_000;
 const tryEveryMs = 1000;
 
-/** Opens the event log, in files or on Kafka, and publishes its backlog as metrics. `parts` receives what must be stopped. */
+/** Opens the event log, in files or shared with other processes, and publishes its backlog as metrics. `parts` receives what must be stopped. */
 async function startEventLog(deps: EventLogDeps, parts: AsyncDisposableStack): Promise<StartedEventLog> {
-  const started = isCluster(deps.settings) ? await startKafkaLog(deps, parts) : await startFileLog(deps, parts);
+  const started = isCluster(deps.settings) ? await startSharedLog(deps, parts) : await startFileLog(deps, parts);
   const { eventLog, ages } = started;
   deps.metrics.beforeText(() => {
     for (const lane of lanes) {
@@ -229,7 +229,7 @@ async function startFileLog(
   return { eventLog, ages, silentSeconds: () => 0, shared: eventLog.shared };
 }
 
-async function startKafkaLog(deps: EventLogDeps, parts: AsyncDisposableStack): Promise<StartedEventLog> {
+async function startSharedLog(deps: EventLogDeps, parts: AsyncDisposableStack): Promise<StartedEventLog> {
   const eventLog = await openWhenThere(deps);
   parts.defer(() => eventLog.close());
   deps.metrics.beforeText(() => {
@@ -243,14 +243,14 @@ async function startKafkaLog(deps: EventLogDeps, parts: AsyncDisposableStack): P
   return { eventLog, ages, silentSeconds: () => eventLog.silentSeconds(), shared: undefined };
 }
 
-async function openWhenThere(deps: EventLogDeps): Promise<KafkaLogWriter> {
-  const until = performance.now() + waitForKafkaMs;
+async function openWhenThere(deps: EventLogDeps): Promise<SharedLogWriter> {
+  const until = performance.now() + waitForLogMs;
   for (;;) {
     try {
-      return await openKafkaLog(deps.settings, kafkaWriterDeps(deps));
+      return await openSharedLog(deps.settings, sharedWriterDeps(deps));
     } catch (error) {
       if (!(error instanceof LogUnavailableError) || performance.now() > until) throw error;
-      deps.log.warn({ component: 'event_log', err: error }, 'waiting for Kafka');
+      deps.log.warn({ component: 'event_log', err: error }, 'waiting for the event log');
       await sleep(tryEveryMs);
     }
   }

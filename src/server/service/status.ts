@@ -9,7 +9,8 @@ import type { GaugeName, CounterName, MetricsRegistry } from '../telemetry/metri
 import type { BacklogAges } from './backlog-ages.ts';
 import type { ProjectRates } from './project-rates.ts';
 import { programVersion } from '../../base/program-version.ts';
-import { isCluster, type Role } from './roles.ts';
+import { isCluster } from '../config/event-log-kind.ts';
+import { type Role } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import { repeat } from '../../base/repeat.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';

@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { EventLogReader, Lane } from '../../log/eventlog.ts';
-import type { KafkaReaderDeps } from '../../log/kafka/reader.ts';
-import type { KafkaLogWriter, KafkaWriterDeps } from '../../log/kafka/writer.ts';
+import type { SharedLogWriter, SharedReaderDeps, SharedWriterDeps } from '../../log/shared-log.ts';
+import type { PostgresLogOptions } from '../../log/postgres/connect.ts';
 import type { SharedPositions } from '../../log/sqlite/shared-positions.ts';
 import type { LogSnapshot, WaitingRecords } from '../../log/sqlite/snapshot.ts';
 import type { SqliteLogOptions, SqliteLogWriter } from '../../log/sqlite/writer.ts';
@@ -19,15 +19,16 @@ import type { Metadata } from '../../stores/metadata/database.ts';
 import type { Dialect } from '../../stores/metadata/database.ts';
 import type { Log, WarnLog } from '../telemetry/log.ts';
 import { kafkaLogOptions } from './kafka-log-options.ts';
+import { eventLogOf } from '../config/event-log-kind.ts';
 
 export { takeFileLock } from '../../stores/metadata/sqlite-lock.ts';
 export type { KafkaLogOptions } from '../../log/kafka/cluster.ts';
 export type { StagingBucketSettings };
-export type { KafkaLogWriter, KafkaReaderDeps, KafkaWriterDeps };
+export type { SharedLogWriter, SharedReaderDeps, SharedWriterDeps };
 
 /** What a thread needs to reach the stores of its process; copied to it. */
 export interface SharedStores {
-  /** Ends of the lanes of the event log. `undefined` with Kafka. */
+  /** Ends of the lanes of the event log. `undefined` if several processes share it. */
   readonly eventLog: SharedArrayBuffer | undefined;
   /** `undefined` if events are on a ClickHouse server. */
   readonly embedded: EmbeddedStore | undefined;
@@ -55,10 +56,23 @@ export function metadataFile(dataDir: string): string {
 /** Fewer would deadlock a thread: one keeps the claim, one a lock, one works. */
 const connectionsPerThreadMin = 3;
 
+/** For the event log in PostgreSQL; together at most those of MILLRACE_DATABASE_CONNECTIONS that the metadata does not need. */
+const writerConnections = 4;
+const readerConnections = 2;
+
 /** Each thread that uses the metadata has a pool; together they hold the connections of the process. */
-export function connectionsPerThread({ roles, databaseConnections }: Settings): number {
+export function connectionsPerThread(settings: Settings): number {
+  const { roles, databaseConnections } = settings;
   const threads = 1 + roles.filter((role) => role === 'pipeline' || role === 'jobs').length;
-  return Math.max(connectionsPerThreadMin, Math.floor(databaseConnections / threads));
+  const ofLog = eventLogOf(settings) === 'postgres' ? writerConnections + readerConnections : 0;
+  return Math.max(connectionsPerThreadMin, Math.floor((databaseConnections - ofLog) / threads));
+}
+
+function postgresLogOptions(
+  { databaseUrl: url, slots, captureBodyBytesMax: bodyBytesMax }: Settings,
+  connectionsMax: number,
+): PostgresLogOptions {
+  return { url, slots, bodyBytesMax, connectionsMax };
 }
 
 /** PostgreSQL, or SQLite in the data directory, which must exist. */
@@ -115,8 +129,12 @@ export async function openFileLog(settings: Settings, options: SqliteLogOptions)
   return await openSqliteLogWriter(eventLogDir(settings), options);
 }
 
-/** Opens the Kafka log for writing. Rejects with LogUnavailableError while it is unavailable. */
-export async function openKafkaLog(settings: Settings, deps: KafkaWriterDeps): Promise<KafkaLogWriter> {
+/** Opens a log that several processes share for writing. Rejects with LogUnavailableError while it is unavailable. */
+export async function openSharedLog(settings: Settings, deps: SharedWriterDeps): Promise<SharedLogWriter> {
+  if (eventLogOf(settings) === 'postgres') {
+    const { openPostgresLogWriter } = await import('../../log/postgres/writer.ts');
+    return await openPostgresLogWriter(postgresLogOptions(settings, writerConnections), deps);
+  }
   const { openKafkaLogWriter } = await import('../../log/kafka/writer.ts');
   return await openKafkaLogWriter(await kafkaLogOptions(settings), deps);
 }
@@ -125,8 +143,12 @@ export async function openKafkaLog(settings: Settings, deps: KafkaWriterDeps): P
 export async function openEventLogReaders(
   settings: Settings,
   shared: SharedStores['eventLog'],
-  deps: KafkaReaderDeps,
+  deps: SharedReaderDeps,
 ): Promise<EventLogReaders> {
+  if (shared === undefined && eventLogOf(settings) === 'postgres') {
+    const { openPostgresLogReaders } = await import('../../log/postgres/reader.ts');
+    return await openPostgresLogReaders(postgresLogOptions(settings, readerConnections), deps);
+  }
   if (shared === undefined) {
     const { openKafkaLogReaders } = await import('../../log/kafka/reader.ts');
     return await openKafkaLogReaders(await kafkaLogOptions(settings), deps);

@@ -57,7 +57,7 @@ export const metricDefinitions = {
   millrace_slots_held: {
     kind: 'gauge',
     labels: [],
-    help: 'Event log slots held by this process; 1 without Kafka.',
+    help: 'Event log slots held by this process; 1 if it has the event log alone.',
   },
   millrace_slots_lost_total: {
     kind: 'counter',
@@ -72,23 +72,23 @@ export const metricDefinitions = {
   millrace_log_append_seconds: {
     kind: 'histogram',
     labels: ['lane'],
-    help: 'Duration of a Kafka produce request.',
+    help: 'Duration of an append to an event log that processes share.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   },
   millrace_log_read_records_total: {
     kind: 'counter',
     labels: ['lane'],
-    help: 'Kafka records read by this process.',
+    help: 'Records that this process read from a shared event log.',
   },
   millrace_log_read_bytes_total: {
     kind: 'counter',
     labels: ['lane'],
-    help: 'Body bytes read from Kafka by this process.',
+    help: 'Body bytes that this process read from a shared event log.',
   },
   millrace_log_failures_total: {
     kind: 'counter',
     labels: ['operation'],
-    help: 'Failed Kafka operations, most of which are retried. operation: append, backlog, read, wait, delete.',
+    help: 'Failed operations of a shared event log, most of which are retried. operation: append, backlog, read, wait, delete.',
   },
   millrace_source_lag_seconds: {
     kind: 'gauge',

@@ -89,7 +89,7 @@ export const erasureResultSchema = Type.Object({
   groups_rebuilt: count('Groups that were computed again.'),
   log: Type.Enum(['erased', 'kept_by_brokers'], {
     description:
-      'Whether files of the event log were replaced. Brokers of Kafka keep accepted requests for their retention time.',
+      'Whether files of the event log were replaced. Kafka and PostgreSQL decide themselves when the bytes of deleted requests are overwritten.',
   }),
 });
 export type ErasureResult = Static<typeof erasureResultSchema>;

@@ -1,7 +1,8 @@
 /** A cluster through which the same events go again and again, each time into new projects, with mishaps or without. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
-import { openKafkaLogWriter, type KafkaLogWriter } from '../../../src/log/kafka/writer.ts';
+import { openKafkaLogWriter } from '../../../src/log/kafka/writer.ts';
+import type { SharedLogWriter } from '../../../src/log/shared-log.ts';
 import { lanes } from '../../../src/log/eventlog.ts';
 import { connectClickhouse } from '../../../src/stores/events/clickhouse/connect-clickhouse.ts';
 import type { Metadata } from '../../../src/stores/metadata/database.ts';
@@ -101,7 +102,7 @@ interface Parts {
   readonly api: StormProcess;
   readonly plugins: StormPlugins;
   readonly stores: StormStores;
-  readonly log: KafkaLogWriter;
+  readonly log: SharedLogWriter;
   readonly witness: LogWitness;
 }
 

@@ -1,22 +1,29 @@
-import type { KafkaConnections } from '../kafka-connection/connections.ts';
-import { createBacklogQueue, type BacklogQueue, type RecordSize } from '../backlog-queue.ts';
-import { lanes, type Backlog, type Lane } from '../eventlog.ts';
-import { decodeBatches } from './batches.ts';
-import type { KafkaCluster, PerLane } from './cluster.ts';
-import { fetchRecords, listOffsets } from './requests.ts';
+import { createBacklogQueue, type BacklogQueue, type RecordSize } from './backlog-queue.ts';
+import { lanes, type Backlog, type Lane } from './eventlog.ts';
+import type { PerLane, SlotCursors } from './shared-log.ts';
 
-/** Progress of the consumers: last stored seq by slot; missing slots are at 0. */
-export type SlotCursors = PerLane<ReadonlyMap<number, number>>;
+/** What the server of a log knows of it. */
+export interface BacklogSource {
+  /** Returns the last seq by lane and slot. A slot whose end is unknown at present is omitted. */
+  ends(): Promise<PerLane<ReadonlyMap<number, number>>>;
+  /** Returns the average size of the first records after `from`; undefined if nothing follows. */
+  sample(lane: Lane, slot: number, from: number): Promise<RecordMean | undefined>;
+}
+
+export interface RecordMean {
+  readonly events: number;
+  readonly bytes: number;
+}
 
 export interface BacklogDeps {
-  readonly cluster: KafkaCluster;
+  readonly source: BacklogSource;
   readonly cursors: () => Promise<SlotCursors>;
   /** Called for every slot at every poll. A cursor beyond the end means that the log has lost acknowledged records. */
   readonly onEnd: (lane: Lane, slot: number, end: number, cursor: number) => void;
 }
 
 /**
- * Computes the waiting records of all slots from the ends of the partitions and the committed cursors. The sizes of records that this
+ * Computes the waiting records of all slots from the ends of the slots and the committed cursors. The sizes of records that this
  * process appended are known; those of other processes are estimated from a sample.
  */
 export interface BacklogPoller {
@@ -29,7 +36,7 @@ export interface BacklogPoller {
   bySlot(lane: Lane): ReadonlyMap<number, number>;
   /** Returns how long the oldest record has waited, s; records from before the first poll count from then. */
   oldestSeconds(lane: Lane): number;
-  /** Returns how long Kafka has not answered, s; 0 if it answered the last request. */
+  /** Returns how long the server has not answered, s; 0 if it answered the last request. */
   silentSeconds(): number;
 }
 
@@ -48,9 +55,7 @@ interface SlotState {
   waiting: number;
 }
 
-interface Mean {
-  readonly events: number;
-  readonly bytes: number;
+interface Mean extends RecordMean {
   /** ms, monotonic. */
   readonly at: number;
 }
@@ -58,11 +63,9 @@ interface Mean {
 /** Above this, every other mark is dropped: the longer the wait, the less a minute matters. */
 const marksMax = 120;
 const sampleEveryMs = 30_000;
-const sampleBytes = 1024 * 1024;
 const nothing: Backlog = { records: 0, events: 0, bytes: 0 };
 
-export function createBacklogPoller({ cluster, cursors, onEnd }: BacklogDeps): BacklogPoller {
-  const connections = cluster.connections('backlog');
+export function createBacklogPoller({ source, cursors, onEnd }: BacklogDeps): BacklogPoller {
   const slots: PerLane<Map<number, SlotState>> = { live: new Map(), historical: new Map() };
   const sums: Record<Lane, Backlog> = { live: nothing, historical: nothing };
   const means: Record<Lane, Mean | undefined> = { live: undefined, historical: undefined };
@@ -87,7 +90,8 @@ export function createBacklogPoller({ cluster, cursors, onEnd }: BacklogDeps): B
     }
     const { at } = means[lane] ?? { at: -Infinity };
     if (busiest.others > 0 && performance.now() - at > sampleEveryMs) {
-      means[lane] = (await sample(cluster, connections, lane, busiest)) ?? means[lane];
+      const mean = await source.sample(lane, busiest.slot, busiest.from);
+      if (mean !== undefined) means[lane] = { ...mean, at: performance.now() };
     }
     sums[lane] = summed(slots[lane].values(), means[lane]);
   };
@@ -97,7 +101,7 @@ export function createBacklogPoller({ cluster, cursors, onEnd }: BacklogDeps): B
       // Cursors first: an end that is read later cannot be before one of them.
       const done = await cursors();
       unansweredSince ??= performance.now();
-      const ends = await endsOf(cluster, connections);
+      const ends = await source.ends();
       unansweredSince = undefined;
       for (const lane of lanes) await note(lane, ends[lane], done[lane]);
     },
@@ -141,58 +145,4 @@ function summed(states: Iterable<SlotState>, mean: Mean | undefined): Backlog {
     bytes += totals.bytes + Math.round(others * (mean?.bytes ?? 0));
   }
   return { records, events, bytes };
-}
-
-/** Reads ends by lane and slot. A slot whose leader does not know its end is omitted. */
-async function endsOf(cluster: KafkaCluster, connections: KafkaConnections): Promise<PerLane<Map<number, number>>> {
-  const ends: PerLane<Map<number, number>> = { live: new Map(), historical: new Map() };
-  const laneOf = new Map(lanes.map((lane) => [cluster.topics[lane].name, lane]));
-  const every = Array.from({ length: cluster.options.slots }, (_, slot) => slot);
-  const partitions = lanes.flatMap((lane) =>
-    every.map((slot) => ({ lane, slot, leader: cluster.leaderOf(lane, slot) })),
-  );
-  let isStale = false;
-  for (const [leader, own] of Map.groupBy(partitions, (each) => each.leader)) {
-    if (leader === undefined) {
-      isStale = true;
-      continue;
-    }
-    const topics = [...Map.groupBy(own, ({ lane }) => lane)].map(([lane, of]) => ({
-      name: cluster.topics[lane].name,
-      partitions: of.map(({ slot }) => slot),
-    }));
-    const answer = await listOffsets(await connections.to(leader), 'end', topics);
-    for (const { name, partitions: found } of answer.topics) {
-      const lane = laneOf.get(name);
-      for (const { partitionIndex, errorCode, offset } of lane === undefined ? [] : found) {
-        if (errorCode === 0 && lane !== undefined) ends[lane].set(partitionIndex, Number(offset));
-        else isStale = true;
-      }
-    }
-  }
-  if (isStale) await cluster.refresh();
-  return ends;
-}
-
-/** Returns the average events and bytes of the first waiting records of the slot; undefined if none arrived. */
-async function sample(
-  cluster: KafkaCluster,
-  connections: KafkaConnections,
-  lane: Lane,
-  { slot, from }: { readonly slot: number; readonly from: number },
-): Promise<Mean | undefined> {
-  const leader = cluster.leaderOf(lane, slot);
-  if (leader === undefined) return undefined;
-  const asked = { topicId: cluster.topics[lane].id, partition: slot, offset: from, bytesMax: sampleBytes };
-  const connection = await connections.to(leader);
-  const answer = await fetchRecords(connection, { waitMs: 0, bytesMax: sampleBytes, partitions: [asked] });
-  const { records } = await decodeBatches(answer.partitions[0]?.records ?? Buffer.alloc(0), from);
-  if (records.length === 0) return undefined;
-  let events = 0;
-  let bytes = 0;
-  for (const record of records) {
-    events += record.damaged === undefined ? record.header.events : 1;
-    bytes += record.damaged === undefined ? record.body.byteLength : record.bytes.byteLength;
-  }
-  return { events: events / records.length, bytes: bytes / records.length, at: performance.now() };
 }

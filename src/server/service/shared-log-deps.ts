@@ -1,25 +1,25 @@
-/** Dependencies of the event log on Kafka: cursors of the metadata store, metrics, the log. */
+/** Dependencies of an event log that several processes share: cursors of the metadata store, metrics, the log. */
 import { readCursors } from '../../pipeline/cursors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ServiceDeps } from './service-deps.ts';
-import type { KafkaReaderDeps, KafkaWriterDeps } from './stores.ts';
+import type { SharedReaderDeps, SharedWriterDeps } from './stores.ts';
 
 const component = 'event_log';
 
-export function kafkaWriterDeps({ db, metrics, log }: Pick<ServiceDeps, 'db' | 'metrics' | 'log'>): KafkaWriterDeps {
+export function sharedWriterDeps({ db, metrics, log }: Pick<ServiceDeps, 'db' | 'metrics' | 'log'>): SharedWriterDeps {
   return {
     cursors: () => readCursors(db),
     onAnswer: (lane, seconds) => metrics.observe('millrace_log_append_seconds', { lane }, seconds),
     onFailure: (operation, err) => {
       metrics.count('millrace_log_failures_total', { operation });
-      log.debug({ component, operation, err }, 'kafka operation failed');
+      log.debug({ component, operation, err }, 'event log operation failed');
     },
     onProblem: (sentence) => log.error({ component }, sentence),
   };
 }
 
-export function kafkaReaderDeps(metrics: Metrics, log: Log): KafkaReaderDeps {
+export function sharedReaderDeps(metrics: Metrics, log: Log): SharedReaderDeps {
   return {
     onRead: (lane, records, bytes) => {
       if (records === 0) return;
@@ -28,7 +28,7 @@ export function kafkaReaderDeps(metrics: Metrics, log: Log): KafkaReaderDeps {
     },
     onFailure: (operation, err) => {
       metrics.count('millrace_log_failures_total', { operation });
-      log.debug({ component, operation, err }, 'kafka operation failed');
+      log.debug({ component, operation, err }, 'event log operation failed');
     },
     onProblem: (sentence) => log.error({ component }, sentence),
   };
