@@ -42,6 +42,7 @@ const sections: readonly Section[] = [
     text: 'Run it',
     pages: [
       'guides/operations',
+      'guides/runbooks',
       'guides/retention',
       'guides/erase',
       'guides/exports',

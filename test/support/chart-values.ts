@@ -19,6 +19,7 @@ const everyValue: Values = {
   affinity: { nodeAffinity: {} },
   podMonitor: true,
   prometheusRule: true,
+  runbooksUrl: 'https://wiki.example.com/runbooks',
   ingress: {
     enabled: true,
     className: 'nginx',

@@ -115,6 +115,7 @@ const functions: Readonly<Record<string, (...args: readonly unknown[]) => unknow
   list: (...values) => values,
   dict: (...values) => Object.fromEntries(values.flatMap((name, at) => (at % 2 === 0 ? [[name, values[at + 1]]] : []))),
   merge: (first, second) => ({ ...(second as object), ...(first as object) }),
+  replace: (from, to, text) => String(text).replaceAll(String(from), String(to)),
   nindent: (by, text) => `\n${String(text).replaceAll(/^/gm, ' '.repeat(Number(by)))}`,
 };
 
