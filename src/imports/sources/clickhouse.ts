@@ -11,9 +11,18 @@ import {
 } from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource } from '../../plugins/plugin.ts';
-import { integerSetting, neededSetting, textSetting } from '../../plugins/setting-values.ts';
+import { textSetting } from '../../plugins/setting-values.ts';
 import { baseUrlOf, askAgain, createExportApi, readWhole } from './export-api.ts';
 import { ndjsonChunks } from './ndjson-chunks.ts';
+import {
+  cursorField,
+  mappingHint,
+  partSizeField,
+  queryField,
+  rowsOf,
+  splitQueryOf,
+  type SplitQuery,
+} from './sql-query.ts';
 import type { OutboundStreamResponse } from '../../plugins/outbound/outbound.ts';
 import { dayMs, startOfDay } from '../../base/time.ts';
 
@@ -114,9 +123,7 @@ function failureOf(code: number, words: string): Error {
 export const clickhouse = defineImportSource({
   slug: 'clickhouse',
   name: 'ClickHouse',
-  description:
-    'Imports the rows of a table or a query, over HTTP, with a read-only user. Choose the format mapping to define which ' +
-    'column is the event, the person and the time.',
+  description: `Imports the rows of a table or a query, over HTTP, with a read-only user. ${mappingHint}`,
   fields: [
     {
       key: 'url',
@@ -141,29 +148,13 @@ export const clickhouse = defineImportSource({
       default: 'default',
       hint: 'Database of table names without one.',
     },
-    {
-      key: 'query',
-      name: 'Table or query',
-      type: 'text',
-      required: true,
-      hint: 'The name of a table, or a select whose rows are the records: select id, name, user_id, at from events final.',
-    },
-    {
-      key: 'cursor_column',
-      name: 'Cursor column',
-      type: 'string',
-      required: true,
-      hint: 'Column that splits rows into parts, preferably the first of the sorting key: times by day, whole numbers by size.',
-    },
-    {
-      key: 'part_size',
-      name: 'Size of a part',
-      type: 'number',
-      integer: true,
-      minimum: 1,
-      default: '1000000',
-      hint: 'Only for a whole-number cursor: number of values in one part.',
-    },
+    queryField(
+      'The name of a table, or a select whose rows are the records: select id, name, user_id, at from events final.',
+    ),
+    cursorField(
+      'Column that splits rows into parts, preferably the first of the sorting key: times by day, whole numbers by size.',
+    ),
+    partSizeField,
   ],
   formats: [],
   range: 'Value of the cursor column, which must then be a time; rows without a value are skipped.',
@@ -179,12 +170,7 @@ export const clickhouse = defineImportSource({
 });
 
 function createSource(settings: SettingValues, host: SourceHost): Source {
-  const query = neededSetting(settings, 'query').replace(/[;\s]+$/, '');
-  const source: ClickhouseQuery = {
-    query: /\s/.test(query) ? query : `select * from ${query}`,
-    cursorColumn: neededSetting(settings, 'cursor_column'),
-    partSize: integerSetting(settings, 'part_size', { standard: 1_000_000, min: 1, max: Number.MAX_SAFE_INTEGER }),
-  };
+  const source = splitQueryOf(settings);
   const api = createClickhouseApi(host, {
     url: baseUrlOf(textSetting(settings, 'url'), 'url', ''),
     user: textSetting(settings, 'user', 'default'),
@@ -201,7 +187,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
 /** A truncated response may end like a complete one, so its rows are counted. */
 async function* readPart(
   api: ClickhouseApi,
-  source: ClickhouseQuery,
+  source: SplitQuery,
   part: SourcePart,
   { signal }: SourceContext,
 ): AsyncGenerator<RecordChunk> {
@@ -216,14 +202,6 @@ async function* readPart(
   throw new SourceChangedError(`${part.key} had ${rows} rows when it was listed, and ${count} when it was read`);
 }
 
-interface ClickhouseQuery {
-  /** A select, without a semicolon. */
-  readonly query: string;
-  readonly cursorColumn: string;
-  /** Number of values of an integer cursor in one part. */
-  readonly partSize: number;
-}
-
 type Rows = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
 /** How a cursor can be split. */
@@ -236,7 +214,7 @@ const partsMax = 100_000;
  * multiples of `partSize`, anything else into one part; rows without a value form a separate part. The identity of a part is the
  * number of its rows and a checksum over them.
  */
-async function listRowParts(rows: Rows, source: ClickhouseQuery, range: TimeRange): Promise<SourcePart[]> {
+async function listRowParts(rows: Rows, source: SplitQuery, range: TimeRange): Promise<SourcePart[]> {
   const column = quotedName(source.cursorColumn);
   const [first] = await rows(`select toTypeName(${column}) as type from ${rowsOf(source)} limit 1`);
   if (first === undefined) return [];
@@ -270,7 +248,7 @@ async function listRowParts(rows: Rows, source: ClickhouseQuery, range: TimeRang
 }
 
 /** Returns the query for the rows of one part, and their number when it was listed. Throws SourceError for an invalid part. */
-function selectOf(source: ClickhouseQuery, { key, detail }: SourcePart): { sql: string; rows: number } {
+function selectOf(source: SplitQuery, { key, detail }: SourcePart): { sql: string; rows: number } {
   const { condition, rows } = detail ?? {};
   if (typeof condition !== 'string' || typeof rows !== 'number') {
     throw new SourceError(`the part ${key} does not contain its rows`, { advice: 'startAgain' });
@@ -318,7 +296,7 @@ function conditionOf(kind: CursorKind, column: string, block: unknown, size: num
   return `${column} >= ${timeLiteral(start)} and ${column} < ${timeLiteral(start + dayMs)}`;
 }
 
-function keyOf(kind: CursorKind, block: unknown, { cursorColumn, partSize }: ClickhouseQuery): string {
+function keyOf(kind: CursorKind, block: unknown, { cursorColumn, partSize }: SplitQuery): string {
   if (block === null) return `without ${cursorColumn}`.slice(0, 500);
   const text = String(block);
   if (kind === 'integer') return `${text}..${BigInt(text) + BigInt(partSize)}`;
@@ -338,10 +316,6 @@ function rangeCondition(kind: CursorKind, column: string, { from, to }: TimeRang
 
 function timeLiteral(ms: number): string {
   return `toDateTime64('${new Date(ms).toISOString().replace('T', ' ').replace('Z', '')}', 3, 'UTC')`;
-}
-
-function rowsOf({ query }: ClickhouseQuery): string {
-  return `(\n${query}\n) as source_rows`;
 }
 
 function quotedName(name: string): string {

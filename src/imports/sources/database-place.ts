@@ -20,6 +20,15 @@ export interface DatabaseKind {
   readonly schemes: readonly [string, ...string[]];
 }
 
+export const databaseExample = {
+  host: 'db.example.com',
+  database: 'shop',
+  user: 'reader',
+  password: 'secret',
+  query: 'select id, name, user_id, created_at, data from events',
+  cursor_column: 'created_at',
+};
+
 const tlsChoices = ['verify', 'no verify', 'off'] as const;
 
 /** Declares the settings that `placeOf` reads. */

@@ -5,14 +5,7 @@ import type { MysqlColumn, MysqlRows } from './mysql-result.ts';
 import { expressionOf } from './mysql-rows.ts';
 import type { MysqlSession } from './mysql-session.ts';
 import { mysqlTypes } from './mysql-types.ts';
-
-export interface MysqlQuery {
-  /** A select, without a semicolon. */
-  readonly query: string;
-  readonly cursorColumn: string;
-  /** Number of values of an integer cursor in one part. */
-  readonly partSize: number;
-}
+import { rowsOf, type SplitQuery } from './sql-query.ts';
 
 /** How a cursor can be split. */
 type CursorKind = 'date' | 'datetime' | 'timestamp' | 'integer' | 'other';
@@ -37,7 +30,7 @@ const integerTypes: ReadonlySet<number> = new Set([
  * Splits rows by their cursor: times by UTC day (dates wholly: each day that the range touches), integers into blocks at multiples
  * of `partSize`, anything else into one part. Rows without a value form a separate part, and so do rows with a zero date.
  */
-export async function listRowParts(session: MysqlSession, source: MysqlQuery, range: TimeRange): Promise<SourcePart[]> {
+export async function listRowParts(session: MysqlSession, source: SplitQuery, range: TimeRange): Promise<SourcePart[]> {
   const cursor = cursorIn(await columnsOf(session, source), source.cursorColumn);
   const kind = kindOf(cursor);
   const isRanged = range.from !== undefined || range.to !== undefined;
@@ -49,7 +42,7 @@ export async function listRowParts(session: MysqlSession, source: MysqlQuery, ra
 }
 
 /** Returns the columns of the query, without reading rows. */
-export async function columnsOf(session: MysqlSession, source: MysqlQuery): Promise<readonly MysqlColumn[]> {
+export async function columnsOf(session: MysqlSession, source: SplitQuery): Promise<readonly MysqlColumn[]> {
   return (await session.query(`select * from ${rowsOf(source)} limit 0`)).columns;
 }
 
@@ -72,7 +65,7 @@ function kindOf({ type, decimals }: MysqlColumn): CursorKind {
 
 async function partsByKind(
   session: MysqlSession,
-  source: MysqlQuery,
+  source: SplitQuery,
   kind: CursorKind,
   range: TimeRange,
 ): Promise<SourcePart[]> {
@@ -116,7 +109,7 @@ function daysIn(year: number, month: number): number {
   return last.getUTCDate();
 }
 
-async function restParts(session: MysqlSession, source: MysqlQuery, kind: CursorKind): Promise<SourcePart[]> {
+async function restParts(session: MysqlSession, source: SplitQuery, kind: CursorKind): Promise<SourcePart[]> {
   const { cursorColumn } = source;
   const rests = [
     ...(firstTimes.has(kind) ? [{ key: `zero in ${cursorColumn}`, kind: 'zero', before: kind }] : []),
@@ -130,18 +123,18 @@ async function restParts(session: MysqlSession, source: MysqlQuery, kind: Cursor
   return found;
 }
 
-async function hasRows(session: MysqlSession, source: MysqlQuery, condition: string): Promise<boolean> {
+async function hasRows(session: MysqlSession, source: SplitQuery, condition: string): Promise<boolean> {
   return (await session.query(`select 1 from ${rowsOf(source)} where ${condition} limit 1`)).rows.length > 0;
 }
 
 /** Returns the query for the rows of one part, in the order of the cursor. Throws SourceError for an invalid part. */
-export function selectOf(source: MysqlQuery, columns: readonly MysqlColumn[], part: SourcePart): string {
+export function selectOf(source: SplitQuery, columns: readonly MysqlColumn[], part: SourcePart): string {
   const order = part.detail?.['kind'] === 'null' ? '' : ` order by ${quotedName(source.cursorColumn)}`;
   return `select ${listOf(columns)} from ${rowsOf(source)} where ${conditionOf(source, part)}${order}`;
 }
 
 /** Returns a query for the number of rows of the part and a checksum independent of their order. Throws SourceError. */
-export function checksumOf(source: MysqlQuery, columns: readonly MysqlColumn[], part: SourcePart): string {
+export function checksumOf(source: SplitQuery, columns: readonly MysqlColumn[], part: SourcePart): string {
   const values = columns.map((column) => {
     const name = quotedName(column.name);
     const value = column.type === mysqlTypes.json ? `cast(${name} as char)` : (expressionOf(column, name) ?? name);
@@ -162,7 +155,7 @@ function listOf(columns: readonly MysqlColumn[]): string {
   return named.join(', ');
 }
 
-function conditionOf({ cursorColumn }: MysqlQuery, { key, detail }: SourcePart): string {
+function conditionOf({ cursorColumn }: SplitQuery, { key, detail }: SourcePart): string {
   const column = quotedName(cursorColumn);
   const { kind, from, to, before } = detail ?? {};
   if (kind === 'null') return `${column} is null`;
@@ -178,10 +171,6 @@ function literalOf(kind: string, value: string, key: string): string {
   if (first === undefined || !/^[\dT:.Z-]+$/.test(value)) throw badPart(key);
   const text = value.replace('T', ' ').replace('Z', '');
   return `'${text < first ? first : text}'`;
-}
-
-function rowsOf({ query }: MysqlQuery): string {
-  return `(\n${query}\n) as source_rows`;
 }
 
 function quotedName(name: string): string {

@@ -2,13 +2,9 @@ import type { TimeRange } from '../source.ts';
 import { SourceError, type SourcePart } from '../source.ts';
 import { badPart, blockBounds, dayBounds, ofWholeDays, rangeNeedsTime } from './cursor-bounds.ts';
 import type { PostgresSession } from './postgres-session.ts';
+import { rowsOf, type SplitQuery } from './sql-query.ts';
 
-export interface PostgresQuery {
-  /** A select, without a semicolon. */
-  readonly query: string;
-  readonly cursorColumn: string;
-  /** Number of values of an integer cursor in one part. */
-  readonly partSize: number;
+export interface PostgresQuery extends SplitQuery {
   /** Cursor values are unique and existing rows never change: order and content are then always the same. */
   readonly stable: boolean;
 }
@@ -96,10 +92,6 @@ function literalOf(type: string, value: string, key: string): string {
   if (integerTypes.has(type) && /^-?\d+$/.test(value)) return `(${value})`;
   if (!timeTypes.has(type) || !/^[\dT:.Z-]+$/.test(value)) throw badPart(key);
   return type === 'timestamp with time zone' ? `timestamptz '${value}'` : `timestamp '${value.replace('Z', '')}'`;
-}
-
-function rowsOf({ query }: PostgresQuery): string {
-  return `(\n${query}\n) as source_rows`;
 }
 
 function quotedName(name: string): string {

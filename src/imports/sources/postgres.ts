@@ -9,40 +9,31 @@ import {
 } from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource } from '../../plugins/plugin.ts';
-import { integerSetting, neededSetting, yesSetting } from '../../plugins/setting-values.ts';
-import { placeFields, placeOf, type DatabaseKind } from './database-place.ts';
+import { integerSetting, yesSetting } from '../../plugins/setting-values.ts';
+import { databaseExample, placeFields, placeOf, type DatabaseKind } from './database-place.ts';
 import { checksumOf, listRowParts, selectOf, type PostgresQuery } from './postgres-parts.ts';
 import { createRowWriter } from './postgres-rows.ts';
 import { openSession, type PostgresSession } from './postgres-session.ts';
-import { createSnapshots, type Snapshots } from './snapshots.ts';
+import { createSnapshotSource } from './snapshots.ts';
+import { cursorField, mappingHint, partSizeField, queryField, splitQueryOf } from './sql-query.ts';
 
 const firstFetch = 100;
 const fetchBytes = 4 * 1024 * 1024;
 const kind: DatabaseKind = { name: 'PostgreSQL', port: 5432, schemes: ['postgres', 'postgresql'] };
 
-/** Rows of a query. */
+/** Rows of a table or a query. */
 export const postgres = defineImportSource({
   slug: 'postgres',
   name: 'PostgreSQL',
   description:
-    'Imports the rows of a query as of the beginning of the import, in one read-only transaction. ' +
-    'Choose the format mapping to define which column is the event, the person and the time.',
+    'Imports the rows of a table or a query as of the beginning of the import, in one read-only transaction. ' +
+    mappingHint,
   fields: [
     ...placeFields(kind),
-    {
-      key: 'query',
-      name: 'Query',
-      type: 'text',
-      required: true,
-      hint: 'A select whose rows are the records: select id, name, user_id, created_at, data from events.',
-    },
-    {
-      key: 'cursor_column',
-      name: 'Cursor column',
-      type: 'string',
-      required: true,
-      hint: 'Column of the query that splits and orders the rows: a time or a number, with an index.',
-    },
+    queryField(
+      'A table, or a select whose rows are the records: select id, name, user_id, created_at, data from events.',
+    ),
+    cursorField('Column of the query that splits and orders the rows: a time or a number, with an index.'),
     {
       key: 'unique_cursor',
       name: 'Cursor is unique',
@@ -51,15 +42,7 @@ export const postgres = defineImportSource({
       default: 'No',
       hint: 'Yes: values are unique; an interrupted part then resumes where it stopped, if nothing was written in the meantime.',
     },
-    {
-      key: 'part_size',
-      name: 'Size of a part',
-      type: 'number',
-      integer: true,
-      minimum: 1,
-      default: '1000000',
-      hint: 'Only for a whole-number cursor: number of values in one part. Times are split by day.',
-    },
+    partSizeField,
     {
       key: 'batch_size',
       name: 'Rows at once',
@@ -73,58 +56,36 @@ export const postgres = defineImportSource({
   ],
   formats: [],
   range: 'Value of the cursor column, which must then be a time; rows without a value are skipped.',
-  example: {
-    host: 'db.example.com',
-    database: 'shop',
-    user: 'reader',
-    password: 'secret',
-    query: 'select id, name, user_id, created_at, data from events',
-    cursor_column: 'created_at',
-  },
+  example: databaseExample,
   createSource,
 });
 
 function createSource(settings: SettingValues, host: SourceHost): Source {
   const place = placeOf(settings, kind);
-  const source: PostgresQuery = {
-    query: neededSetting(settings, 'query').replace(/[;\s]+$/, ''),
-    cursorColumn: neededSetting(settings, 'cursor_column'),
-    partSize: integerSetting(settings, 'part_size', { standard: 1_000_000, min: 1, max: Number.MAX_SAFE_INTEGER }),
-    stable: yesSetting(settings, 'unique_cursor'),
-  };
+  const source: PostgresQuery = { ...splitQueryOf(settings), stable: yesSetting(settings, 'unique_cursor') };
   const fetchMax = integerSetting(settings, 'batch_size', { standard: 5000, min: 1, max: 100_000 });
-  const snapshots = createSnapshots((signal) => openSession(place, host.resolve, signal));
-  return {
-    concurrency: 1,
-    listParts: async (range, context) => {
-      await using session = await snapshots.session(context);
-      const parts = await listRowParts(session, source, range);
-      return parts.map((part) => Object.assign(part, { identity: session.snapshot, isSnapshot: true }));
-    },
-    open: (part, context) => rowChunks({ snapshots, source, fetchMax }, part, context),
-    checksumNow: async (part, context) => {
-      await using session = await snapshots.session(context);
-      return await checksumIn(session, source, part);
-    },
-    release: () => snapshots.release(),
-  };
+  return createSnapshotSource({
+    open: (signal) => openSession(place, host.resolve, signal),
+    listParts: (session, range) => listRowParts(session, source, range),
+    read: (session, part, context) => readRows(session, { source, fetchMax, part }, context),
+    checksum: async (session, part) =>
+      (await session.query(checksumOf(source, part))).rows[0]?.map((value) => value ?? undefined) ?? [],
+  });
 }
 
 interface Reading {
-  readonly snapshots: Snapshots<PostgresSession>;
   readonly source: PostgresQuery;
   readonly fetchMax: number;
+  readonly part: SourcePart;
 }
 
-async function* rowChunks(
-  { snapshots, source, fetchMax }: Reading,
-  part: SourcePart,
-  context: SourceContext,
+async function* readRows(
+  session: PostgresSession,
+  { source, fetchMax, part }: Reading,
+  { holdsSnapshot, signal }: SourceContext,
 ): AsyncGenerator<RecordChunk> {
   const select = selectOf(source, part);
-  await using session = await snapshots.session(context);
-  const isHeld = context.holdsSnapshot === true;
-  if (isHeld && part.stable && part.identity !== session.snapshot) {
+  if (holdsSnapshot === true && part.stable && part.identity !== session.snapshot) {
     throw new SourceChangedError(
       `the connection broke while ${part.key} was read, and the database was modified in the meantime`,
     );
@@ -132,16 +93,8 @@ async function* rowChunks(
   // A trial stops early and leaves its cursor behind.
   const cursor = `part_${randomUUID().replaceAll('-', '')}`;
   await session.query(`declare ${cursor} no scroll cursor for ${select}`);
-  yield* fetchRows(session, cursor, fetchMax, context.signal);
+  yield* fetchRows(session, cursor, fetchMax, signal);
   await session.query(`close ${cursor}`);
-  if (!isHeld) return;
-  context.wasRead?.({ identity: session.snapshot, checksum: await checksumIn(session, source, part) });
-}
-
-async function checksumIn(session: PostgresSession, source: PostgresQuery, part: SourcePart): Promise<string> {
-  const { rows } = await session.query(checksumOf(source, part));
-  const [count, sum] = rows[0] ?? [];
-  return `${count ?? ''} rows, sum ${sum ?? ''}`;
 }
 
 async function* fetchRows(

@@ -1,4 +1,4 @@
-import type { SourceContext } from '../source.ts';
+import type { RecordChunk, Source, SourceContext, SourcePart, TimeRange } from '../source.ts';
 
 /** A connection in one read-only transaction, which sees the database as of its beginning. */
 export interface SnapshotSession extends AsyncDisposable {
@@ -8,14 +8,51 @@ export interface SnapshotSession extends AsyncDisposable {
   isBroken(): boolean;
 }
 
+/** How a source reads a database through its sessions. */
+export interface SnapshotReader<Session extends SnapshotSession> {
+  open(signal: AbortSignal): Promise<Session>;
+  listParts(session: Session, range: TimeRange): Promise<SourcePart[]>;
+  read(session: Session, part: SourcePart, context: SourceContext): AsyncIterable<RecordChunk>;
+  /** Returns the number of rows of the part and a checksum independent of their order. */
+  checksum(session: Session, part: SourcePart): Promise<readonly (string | undefined)[]>;
+}
+
+/** Creates a source that reads everything as of its beginning, in one transaction. */
+export function createSnapshotSource<Session extends SnapshotSession>(reader: SnapshotReader<Session>): Source {
+  const snapshots = createSnapshots(reader.open);
+  const checksumOf = async (session: Session, part: SourcePart): Promise<string> => {
+    const [count, sum] = await reader.checksum(session, part);
+    return `${count ?? ''} rows, sum ${sum ?? ''}`;
+  };
+  return {
+    concurrency: 1,
+    async listParts(range, context) {
+      await using session = await snapshots.session(context);
+      const parts = await reader.listParts(session, range);
+      return parts.map((part) => Object.assign(part, { identity: session.snapshot, isSnapshot: true }));
+    },
+    async *open(part, context) {
+      await using session = await snapshots.session(context);
+      yield* reader.read(session, part, context);
+      if (context.holdsSnapshot !== true) return;
+      context.wasRead?.({ identity: session.snapshot, checksum: await checksumOf(session, part) });
+    },
+    async checksumNow(part, context) {
+      await using session = await snapshots.session(context);
+      return await checksumOf(session, part);
+    },
+    release: () => snapshots.release(),
+  };
+}
+
 /** The sessions of a source: one shared by all calls that hold the snapshot, and a separate one for each other call. */
-export interface Snapshots<Session extends SnapshotSession> {
+interface Snapshots<Session extends SnapshotSession> {
   /** Disposing a held session leaves it open. Throws as `open` does. */
   session(context: SourceContext): Promise<Session>;
   release(): Promise<void>;
 }
 
-export function createSnapshots<Session extends SnapshotSession>(
+function createSnapshots<Session extends SnapshotSession>(
   open: (signal: AbortSignal) => Promise<Session>,
 ): Snapshots<Session> {
   let held: Session | undefined;

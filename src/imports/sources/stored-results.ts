@@ -1,5 +1,13 @@
 import { isObject } from '../../base/json.ts';
-import { SourceChangedError, SourceError, type SourceContext, type SourcePart, type TimeRange } from '../source.ts';
+import {
+  SourceChangedError,
+  SourceError,
+  type RecordChunk,
+  type Source,
+  type SourceContext,
+  type SourcePart,
+  type TimeRange,
+} from '../source.ts';
 import { badPart } from './cursor-bounds.ts';
 
 /** The result of a query, which a warehouse keeps unchanged for a day. */
@@ -12,13 +20,45 @@ export interface StoredResult {
 
 /** Runs the query of an import once; its result is read in pieces. */
 export interface ResultStore {
+  /** Of the warehouse, for errors. */
+  readonly name: string;
   /** Runs the query and waits for its end. */
   run(range: TimeRange, context: SourceContext): Promise<StoredResult>;
-  /** Finds an earlier result; `undefined` if it has expired. */
-  find(id: string, context: SourceContext): Promise<StoredResult | undefined>;
+  /** Finds an earlier result. Throws ResultGoneError. */
+  find(id: string, context: SourceContext): Promise<StoredResult>;
+  /** Reads rows of one piece, in order. Throws ResultGoneError, `wrongRows`. */
+  read(piece: ResultPiece, context: SourceContext): AsyncIterable<RecordChunk>;
 }
 
-export interface ResultParts {
+export interface ResultPiece {
+  /** Of the part. */
+  readonly key: string;
+  /** Id of the result. */
+  readonly result: string;
+  readonly piece: number;
+  readonly rows: number;
+}
+
+/** Creates a source that reads the result of one query. */
+export function createResultSource(store: ResultStore): Source {
+  const parts = createResultParts(store);
+  return {
+    concurrency: 2,
+    listParts: (range, context) => parts.list(range, context),
+    async *open(part, context) {
+      try {
+        yield* store.read(pieceOf(part), context);
+      } catch (error) {
+        if (!(error instanceof ResultGoneError)) throw error;
+        parts.forget();
+        throw new SourceChangedError(`the result of the query at ${store.name} has expired`);
+      }
+    },
+    release: async () => parts.forget(),
+  };
+}
+
+interface ResultParts {
   /**
    * Lists the pieces of one result as parts. All calls of a run use the same result, as of the beginning of the import, until it
    * expires: the query then runs again, and everything is read from its new result. Parts that it no longer has become empty.
@@ -28,7 +68,7 @@ export interface ResultParts {
   forget(): void;
 }
 
-export function createResultParts(store: ResultStore): ResultParts {
+function createResultParts(store: ResultStore): ResultParts {
   let last: { readonly range: string; readonly result: StoredResult } | undefined;
   return {
     forget: () => (last = undefined),
@@ -37,12 +77,21 @@ export function createResultParts(store: ResultStore): ResultParts {
       const key = JSON.stringify(range);
       if (last?.range !== key) {
         const id = known.findLast(({ detail }) => typeof detail?.['result'] === 'string')?.detail?.['result'];
-        const found = typeof id === 'string' ? await store.find(id, context) : undefined;
+        const found = typeof id === 'string' ? await orGone(store.find(id, context)) : undefined;
         last = { range: key, result: found ?? (await store.run(range, context)) };
       }
       return partsOf(last.result, known);
     },
   };
+}
+
+async function orGone(found: Promise<StoredResult>): Promise<StoredResult | undefined> {
+  try {
+    return await found;
+  } catch (error) {
+    if (error instanceof ResultGoneError) return undefined;
+    throw error;
+  }
 }
 
 function partsOf({ id, pieces }: StoredResult, known: readonly Pick<SourcePart, 'key'>[]): SourcePart[] {
@@ -59,20 +108,15 @@ function partsOf({ id, pieces }: StoredResult, known: readonly Pick<SourcePart, 
 }
 
 /** Where a part is in its result. Throws SourceError for an invalid part. */
-export function pieceOf({ key, detail }: SourcePart): { result: string; piece: number; rows: number } {
+function pieceOf({ key, detail }: SourcePart): ResultPiece {
   const { result, piece, rows } = isObject(detail) ? detail : {};
   if (typeof result !== 'string' || typeof piece !== 'number' || typeof rows !== 'number') throw badPart(key);
-  return { result, piece, rows };
+  return { key, result, piece, rows };
 }
 
 /** The result of a query that the warehouse no longer has. */
 export class ResultGoneError extends SourceError {
   override name = 'ResultGoneError';
-}
-
-/** Reports that the warehouse has removed a result: the query runs again. */
-export function resultExpired(name: string): SourceChangedError {
-  return new SourceChangedError(`the result of the query at ${name} has expired`);
 }
 
 /** Reports a piece with more or fewer rows than it was listed with. */
