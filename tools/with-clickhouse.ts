@@ -1,14 +1,15 @@
 /**
  * Runs a command with its own ClickHouse cluster: `node tools/with-clickhouse.ts [--optional] -- command …`.
  *
- * If a `clickhouse` binary is on the PATH (or at CLICKHOUSE_BINARY): two shards of three replicas each, as separate servers
- * on loopback with ClickHouse Keeper, with data in a temporary directory. Otherwise, with --optional, one real server without a cluster
+ * If a `clickhouse` binary is on the PATH (or at CLICKHOUSE_BINARY): two shards of three replicas each (other numbers by SHARDS and
+ * REPLICAS), and ClickHouse Keeper, as separate servers on loopback with data in a temporary directory. Otherwise, with --optional, one real server without a cluster
  * if python3 can load the library of chDB, which contains all of ClickHouse (tools/serve-chdb.py), or no server. Otherwise a test double in
  * one process, the engine (chDB) behind ClickHouse's HTTP interface: shards are databases, NOTHING REPLICATES, as the output reports.
  *
  * The command finds it through CLICKHOUSE_URL and, of a cluster, MILLRACE_CLICKHOUSE_CLUSTER and MILLRACE_CLICKHOUSE_REPLICAS. On real
  * servers CLICKHOUSE_GRANTED_URL is the address of a user with the rights of docs/guides/clickhouse-cluster.md and no others. Of
- * real replicas CLICKHOUSE_REPLICA_PIDS holds the process ids, in the order of MILLRACE_CLICKHOUSE_REPLICAS.
+ * real replicas CLICKHOUSE_REPLICA_HOMES holds the directories, in the order of MILLRACE_CLICKHOUSE_REPLICAS, and CLICKHOUSE_KEEPER_HOME
+ * that of Keeper: test/support/clickhouse-servers.ts stops and starts them.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,11 +21,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { rightsOfGuide } from '../test/support/clickhouse-rights.ts';
 import { findBinary, findLibrary } from '../test/support/find-clickhouse.ts';
+import { killClickhouse, startClickhouse } from '../test/support/clickhouse-servers.ts';
 import { freePort, parseCommand, runCommand } from './with-server.ts';
 
 const usage = 'usage: node tools/with-clickhouse.ts [--optional] -- command [argument …]';
-const shards = 2;
-const replicas = 3;
+const shards = countOf('SHARDS', 2);
+const replicas = countOf('REPLICAS', 3);
 const cluster = 'millrace';
 /** Not `default`: some builds of the engine keep that one for themselves. */
 const user = 'millrace';
@@ -41,6 +43,10 @@ const strictAccess = `<access_control_improvements>
 <table_engines_require_grant>true</table_engines_require_grant>
 </access_control_improvements>`;
 
+/** Erasing waits for replaced parts to be removed, which replicas do after 13 minutes at most unless they are set to seconds. */
+const soonRemoved = `<merge_tree><old_parts_lifetime>1</old_parts_lifetime><cleanup_delay_period>1</cleanup_delay_period>
+<max_cleanup_delay_period>2</max_cleanup_delay_period><cleanup_delay_period_random_add>0</cleanup_delay_period_random_add></merge_tree>`;
+
 type Env = Readonly<Record<string, string>>;
 
 process.exitCode = await main(process.argv.slice(2));
@@ -52,8 +58,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   const work = (env: Env): Promise<number> => runCommand(command.program, command.args, env);
-  const binary = findBinary();
-  if (binary !== undefined) return await withServers(binary, work);
+  if (findBinary() !== undefined) return await withServers(work);
   const missing = 'no ClickHouse cluster: expected `clickhouse` on the PATH or at CLICKHOUSE_BINARY, found none';
   if (command.options.has('--optional')) {
     const library = findLibrary();
@@ -63,6 +68,14 @@ async function main(args: readonly string[]): Promise<number> {
   }
   console.error(`${missing}; a stand-in over chDB takes its place: REPLICATION WAS NOT TESTED`);
   return await withStandIn(work);
+}
+
+/** How many, by an environment variable. */
+function countOf(name: string, usual: number): number {
+  const value = process.env[name] ?? String(usual);
+  if (!/^[1-9]$/u.test(value))
+    throw new Error(`expected ${name} to be a number from 1 to 9, got ${JSON.stringify(value)}`);
+  return Number(value);
 }
 
 async function withSingleServer(library: string, work: (env: Env) => Promise<number>): Promise<number> {
@@ -99,38 +112,40 @@ async function withStandIn(work: (env: Env) => Promise<number>): Promise<number>
 }
 
 interface Node {
-  readonly shard: number;
+  /** `undefined` for Keeper's server, which has no rows. */
+  readonly shard: number | undefined;
   readonly replica: number;
   readonly ports: { readonly http: number; readonly tcp: number; readonly interserver: number };
 }
 
-async function withServers(binary: string, work: (env: Env) => Promise<number>): Promise<number> {
+async function withServers(work: (env: Env) => Promise<number>): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), 'millrace-clickhouse-'));
-  const servers: ChildProcess[] = [];
+  const homes: string[] = [];
   try {
     const nodes = await makeNodes();
     const keeper = { port: await freePort(), raft: await freePort() };
-    for (const [at, node] of nodes.entries())
-      servers.push(await startServer(binary, directory, at, nodes, node, keeper));
-    for (const [at, node] of nodes.entries()) await untilReady(node, join(directory, String(at), 'out.log'));
+    // Not on a server with rows, so that each of those can be stopped without the others.
+    const all = [{ shard: undefined, replica: 0, ports: await freePorts() }, ...nodes];
+    for (const [at, node] of all.entries())
+      homes.push(await prepareServer(join(directory, String(at)), nodes, node, keeper));
+    for (const home of homes) startClickhouse(home);
+    for (const [at, node] of nodes.entries()) await untilReady(node, join(homes[at + 1] ?? '', 'out.log'));
     for (const node of nodes)
       for (const name of [database, granted]) await ask(node, `CREATE DATABASE IF NOT EXISTS ${name}`);
-    const byShard = <T>(of: (node: Node, at: number) => T): string =>
-      Array.from({ length: shards }, (_, shard) =>
-        nodes
-          .map((node, at) => (node.shard === shard ? of(node, at) : undefined))
-          .filter((x) => x !== undefined)
-          .join(','),
-      ).join(';');
+    const byShard = (of: (node: Node, at: number) => string): string =>
+      [...Map.groupBy(nodes.entries(), ([, { shard }]) => shard).values()]
+        .map((members) => members.map(([at, node]) => of(node, at)).join(','))
+        .join(';');
     return await work({
       CLICKHOUSE_URL: urlOf(nodes[0] as Node),
       CLICKHOUSE_GRANTED_URL: grantedUrlOf(nodes[0] as Node),
       MILLRACE_CLICKHOUSE_CLUSTER: cluster,
       MILLRACE_CLICKHOUSE_REPLICAS: byShard(({ ports }) => `127.0.0.1:${ports.http}`),
-      CLICKHOUSE_REPLICA_PIDS: byShard((_, at) => servers[at]?.pid ?? 0),
+      CLICKHOUSE_REPLICA_HOMES: byShard((_, at) => homes[at + 1] ?? ''),
+      CLICKHOUSE_KEEPER_HOME: homes[0] ?? '',
     });
   } finally {
-    for (const server of servers) await stop(server);
+    for (const home of homes) await killClickhouse(home);
     await rm(directory, { recursive: true, force: true });
   }
 }
@@ -162,31 +177,18 @@ async function freePorts(): Promise<Node['ports']> {
   return { http: await freePort(), tcp: await freePort(), interserver: await freePort() };
 }
 
-async function startServer(
-  binary: string,
-  directory: string,
-  at: number,
-  nodes: readonly Node[],
-  node: Node,
-  keeper: { readonly port: number; readonly raft: number },
-): Promise<ChildProcess> {
-  const home = join(directory, String(at));
+async function prepareServer(home: string, nodes: readonly Node[], node: Node, keeper: KeeperPorts): Promise<string> {
   await mkdir(home);
-  await writeFile(join(home, 'config.xml'), configOf(home, nodes, node, keeper, at === 0));
-  const log = openSync(join(home, 'out.log'), 'a');
-  return spawn(binary, ['server', `--config-file=${join(home, 'config.xml')}`], {
-    cwd: home,
-    stdio: ['ignore', log, log],
-  });
+  await writeFile(join(home, 'config.xml'), configOf(home, nodes, node, keeper));
+  return home;
 }
 
-function configOf(
-  home: string,
-  nodes: readonly Node[],
-  { shard, replica, ports }: Node,
-  keeper: { readonly port: number; readonly raft: number },
-  hasKeeper: boolean,
-): string {
+interface KeeperPorts {
+  readonly port: number;
+  readonly raft: number;
+}
+
+function configOf(home: string, nodes: readonly Node[], { shard, replica, ports }: Node, keeper: KeeperPorts): string {
   const member = ({ ports: { tcp } }: Node): string =>
     `<replica><host>127.0.0.1</host><port>${tcp}</port><user>${user}</user><password>${password}</password></replica>`;
   const shardOf = (at: number): string =>
@@ -206,11 +208,12 @@ function configOf(
 <max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
 <users>${userOf(user, password)}${grantedUser()}</users><profiles><default/></profiles><quotas><default/></quotas>
 ${strictAccess}
-<macros><shard>${shard + 1}</shard><replica>${replica + 1}</replica></macros>
+${soonRemoved}
+<macros><shard>${(shard ?? -1) + 1}</shard><replica>${replica + 1}</replica></macros>
 <zookeeper><node><host>127.0.0.1</host><port>${keeper.port}</port></node></zookeeper>
 <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
 <remote_servers><${cluster}>${members}</${cluster}></remote_servers>
-${hasKeeper ? keeperServer : ''}
+${shard === undefined ? keeperServer : ''}
 </clickhouse>
 `;
 }

@@ -38,12 +38,25 @@ const cutOffCodes = new Set([
   999, // KEEPER_EXCEPTION
 ]);
 
+/** Codes for a fault of one server's disk or tables, which its replicas need not have. */
+const ownCodes = new Set([
+  60, // UNKNOWN_TABLE: it lost its disk, and its tables are not created again yet
+  75, // CANNOT_WRITE_TO_FILE_DESCRIPTOR: the disk is full
+  81, // UNKNOWN_DATABASE
+  243, // NOT_ENOUGH_SPACE
+]);
+
 const accessDenied = 497;
 const unknownDatabase = 81;
 
 /** Returns the code in the engine's messages `Code: 241. DB::Exception: …` and `Code: 1000, e.code() = …`; otherwise 0. */
 export function engineCode(message: string): number {
   return Number(/\bCode: (\d+)[.,]/.exec(message)?.[1] ?? 0);
+}
+
+/** Returns whether another replica of the shard may succeed where a server failed with this error. */
+export function isOfOneServer(error: unknown): boolean {
+  return error instanceof ServerAwayError || (error instanceof Error && ownCodes.has(engineCode(error.message)));
 }
 
 export function insertError(message: string, cause?: unknown): Error {

@@ -5,6 +5,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { attachAll, countsOf, expectedCounts, insertSegment, runRow } from '../../../../test/support/run-table-rows.ts';
+import {
+  killClickhouse,
+  signalClickhouse,
+  testReplicas,
+  type TestReplica,
+} from '../../../../test/support/clickhouse-servers.ts';
+import { askReplica, replicaAccess } from '../../../../test/support/clickhouse-replicas.ts';
 import { grantedTables } from '../../../../test/support/clickhouse-rights.ts';
 import { findDamage } from '../check-parts.ts';
 import {
@@ -31,13 +38,8 @@ import { connectClickhouse } from './connect-clickhouse.ts';
 const url = process.env.CLICKHOUSE_URL ?? '';
 const cluster = process.env.MILLRACE_CLICKHOUSE_CLUSTER ?? '';
 const replicas = process.env.MILLRACE_CLICKHOUSE_REPLICAS ?? '';
-/** Data directories by shard and replica. Empty if nothing is replicated, or if the servers must not be stopped. */
-const pids = (process.env.CLICKHOUSE_REPLICA_PIDS ?? '').split(';').map((shard) =>
-  shard
-    .split(',')
-    .filter((pid) => pid !== '')
-    .map(Number),
-);
+const servers = testReplicas();
+const access = replicaAccess();
 
 async function open(): Promise<RunStoreUnderTest> {
   const store = await connectClickhouse(url, { cluster, replicas });
@@ -110,19 +112,6 @@ describe.skipIf(grantedUrl === '')(`a user with exactly the rights of the guide$
   monthsConformance(name, openGranted);
 });
 
-/** Queries one server, regardless of the others. */
-async function ask(host: string, sql: string): Promise<string> {
-  const { username, password, pathname } = new URL(url);
-  const answer = await fetch(`http://${host}/?database=${pathname.slice(1)}`, {
-    method: 'POST',
-    body: sql,
-    headers: { 'x-clickhouse-user': username, 'x-clickhouse-key': password },
-  });
-  const text = (await answer.text()).trim();
-  if (!answer.ok) throw new Error(`expected ${host} to run ${sql}, got: ${text}`);
-  return text;
-}
-
 function flipMiddleBit(path: string): void {
   const bytes = readFileSync(path);
   const middle = bytes.length >> 1;
@@ -130,13 +119,18 @@ function flipMiddleBit(path: string): void {
   writeFileSync(path, bytes);
 }
 
-const isReplicated = (pids[0]?.length ?? 0) > 1;
+const isReplicated = (servers[0]?.length ?? 0) > 1;
 const unreplicated = isReplicated ? '' : ' (skipped: no replicated servers, see tools/with-clickhouse.ts)';
 
 describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`, () => {
   const rowsOf = (project: number, more: Partial<EventRow> = {}) =>
     Array.from({ length: 200 }, (_, i) => testRow(project, { distinctId: `user-${i}`, ...more }));
-  const hostsOf = (shard: number): readonly string[] => (replicas.split(';')[shard] ?? '').split(',');
+  /** Of the second shard. */
+  const replicaOf = (at: number): TestReplica => {
+    const replica = servers[1]?.at(at);
+    if (replica === undefined) throw new Error(`expected the second shard to have a replica ${at}`);
+    return replica;
+  };
   const turned = replicas
     .split(';')
     .map((shard) => shard.split(',').toReversed().join(','))
@@ -168,21 +162,23 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
   it('a slow preferred replica is waited for: one without the newest rows never answers instead', async () => {
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
-    const behind = hostsOf(1)[1] ?? '';
-    await ask(behind, 'SYSTEM STOP FETCHES events_local');
-    const preferred = pids[1]?.[0] ?? 0;
+    const behind = replicaOf(1).host;
+    await askReplica(access, behind, 'SYSTEM STOP FETCHES events_local');
+    const preferred = replicaOf(0).home;
     try {
       await insertRows(store, `newest-${project}`, rowsOf(project));
-      expect(await ask(behind, `SELECT count() FROM events_local WHERE project_id = ${project}`)).toBe('0');
-      process.kill(preferred, 'SIGSTOP');
+      expect(await askReplica(access, behind, `SELECT count() FROM events_local WHERE project_id = ${project}`)).toBe(
+        '0',
+      );
+      signalClickhouse(preferred, 'SIGSTOP');
       const counted = countRows(store, project);
       // Longer than the time after which the engine would also query another replica.
       await sleep(2500);
-      process.kill(preferred, 'SIGCONT');
+      signalClickhouse(preferred, 'SIGCONT');
       expect(await counted).toEqual({ all: 200, shown: 200 });
     } finally {
-      process.kill(preferred, 'SIGCONT');
-      await ask(behind, 'SYSTEM START FETCHES events_local');
+      signalClickhouse(preferred, 'SIGCONT');
+      await askReplica(access, behind, 'SYSTEM START FETCHES events_local');
     }
     await store.close();
   });
@@ -190,13 +186,13 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
   it('a hung replica does not block inserts, which are stored once, and it catches up later', async () => {
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
-    const victim = pids[1]?.at(-1) ?? 0;
-    process.kill(victim, 'SIGSTOP');
+    const victim = replicaOf(-1).home;
+    signalClickhouse(victim, 'SIGSTOP');
     try {
       await insertRows(store, `still-${project}`, rowsOf(project));
       expect(await countRows(store, project)).toEqual({ all: 200, shown: 200 });
     } finally {
-      process.kill(victim, 'SIGCONT');
+      signalClickhouse(victim, 'SIGCONT');
     }
     await insertRows(store, `still-${project}`, rowsOf(project));
     const all = async (): Promise<number> => {
@@ -215,14 +211,14 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
     await insertRows(store, `before-${project}`, rowsOf(project));
-    const victim = pids[1]?.[0] ?? 0;
-    process.kill(victim, 'SIGSTOP');
+    const victim = replicaOf(0).home;
+    signalClickhouse(victim, 'SIGSTOP');
     try {
       await insertRows(store, `hung-${project}`, rowsOf(project, { event: 'while it hangs' }));
       expect(await countRows(store, project)).toEqual({ all: 400, shown: 400 });
       expect(await store.health()).toEqual({ ok: true, detail: '' });
     } finally {
-      process.kill(victim, 'SIGCONT');
+      signalClickhouse(victim, 'SIGCONT');
     }
     await insertRows(store, `hung-${project}`, rowsOf(project, { event: 'while it hangs' }));
     await expect.poll(() => countRows(store, project)).toEqual({ all: 400, shown: 400 });
@@ -233,16 +229,17 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
     await insertRows(store, `rot-${project}`, rowsOf(project));
-    const host = hostsOf(1)[2] ?? '';
+    const { host } = replicaOf(-1);
     const own = `project_id = ${project}`;
-    const partsOf = () => ask(host, `SELECT DISTINCT _part FROM events_local WHERE ${own}`);
+    const partsOf = () => askReplica(access, host, `SELECT DISTINCT _part FROM events_local WHERE ${own}`);
     await expect.poll(partsOf).not.toBe('');
-    const path = await ask(
+    const path = await askReplica(
+      access,
       host,
       `SELECT path FROM system.parts WHERE table = 'events_local' AND active AND name = '${await partsOf()}'`,
     );
     flipMiddleBit(join(path, 'data.bin'));
-    await ask(host, 'SELECT sum(cityHash64(*)) FROM events_local').catch((error: unknown) => error);
+    await askReplica(access, host, 'SELECT sum(cityHash64(*)) FROM events_local').catch((error: unknown) => error);
     const health = () => store.health();
     await expect.poll(health).toEqual({ ok: true, detail: expect.stringContaining('/detached/broken_') });
     expect(await countRows(store, project)).toEqual({ all: 200, shown: 200 });
@@ -265,8 +262,8 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     const run = { projectId: newProject(), runId: randomUUID() };
     const store = await connectClickhouse(url, { cluster, replicas });
     const rows = Array.from({ length: 200 }, (_, n) => runRow(run, n, { distinctId: `user-${n}` }));
-    const victim = pids[1]?.at(-1) ?? 0;
-    process.kill(victim, 'SIGSTOP');
+    const victim = replicaOf(-1).home;
+    signalClickhouse(victim, 'SIGSTOP');
     try {
       await store.runTables.create(run);
       for (let i = 0; i < 2; i++) await insertSegment(store, run, '0', rows.slice(0, 100));
@@ -275,7 +272,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
       expect(await attachAll(store, run)).toEqual([202_403]);
       expect(await countsOf(store, run, 'shown')).toEqual(expectedCounts(run, rows));
     } finally {
-      process.kill(victim, 'SIGCONT');
+      signalClickhouse(victim, 'SIGCONT');
     }
     const copies = async (): Promise<number> => {
       const [row] = await store.query<{ rows: string }>(
@@ -296,12 +293,12 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
     const other = await connectClickhouse(url, { cluster, replicas: turned });
     await store.runTables.create(run);
     const rows = Array.from({ length: 400 }, (_, n) => runRow(run, n, { distinctId: `user-${n}` }));
-    const last = pids[1]?.at(-1) ?? 0;
-    process.kill(last, 'SIGSTOP');
+    const last = replicaOf(-1).home;
+    signalClickhouse(last, 'SIGSTOP');
     try {
       for (let i = 0; i < 4; i++) await insertSegment(store, run, `${i}`, rows.slice(i * 100, i * 100 + 100));
     } finally {
-      process.kill(last, 'SIGCONT');
+      signalClickhouse(last, 'SIGCONT');
     }
     await other.runTables.attach(run, 202_403);
     for (const each of [store, other]) {
@@ -316,7 +313,7 @@ describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`
   it('without most of its replicas a shard refuses inserts and reports it', async () => {
     const project = newProject();
     const store = await connectClickhouse(url, { cluster, replicas });
-    for (const pid of (pids[1] ?? []).slice(1)) process.kill(pid, 'SIGKILL');
+    for (const { home } of servers[1]?.slice(1) ?? []) await killClickhouse(home);
     await expect(insertRows(store, `none-${project}`, rowsOf(project))).rejects.toBeInstanceOf(StoreUnavailableError);
     expect((await store.health()).ok).toBe(false);
     await store.close();

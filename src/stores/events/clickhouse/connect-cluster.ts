@@ -315,10 +315,12 @@ function repairedText([first, ...more]: readonly DamagedPart[]): string {
   );
 }
 
-/** Returns `undefined` if the replica does not answer, soon enough for a probe. The others decide whether the shard is healthy. */
+/** Returns `undefined` if the replica does not answer or has no table, soon enough for a probe. The others decide whether the shard is healthy. */
 async function replicaState(server: ClickhouseServer): Promise<ReplicaState | undefined> {
   if (!(await server.answers())) return undefined;
   try {
+    // Fails on a server that lost its disk, until its tables are created again.
+    await server.rows(`SELECT 1 FROM ${localTable} LIMIT 0`);
     const [row] = await server.rows<{ read_only: number; lost: string }>(
       `SELECT toUInt8(is_readonly) AS read_only, toUInt64(lost_part_count) AS lost FROM system.replicas
 WHERE database = currentDatabase() AND table = '${localTable}'`,

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { insertError, queryError } from '../engine-errors.ts';
 import { ServerAwayError, StoreUnavailableError } from '../eventstore.ts';
 import { Replicas } from './replicas.ts';
 import type { ClickhouseServer } from './server.ts';
@@ -53,6 +54,19 @@ describe('replicas', () => {
     const refuse = (): Promise<never> => Promise.reject(new StoreUnavailableError('too many parts'));
     await expect(replicas.use(refuse)).rejects.toThrow('too many parts');
     expect(take()).toEqual([]);
+  });
+
+  it.each([
+    ['lost its disk', insertError('Code: 60. DB::Exception: Table millrace.events_local does not exist.')],
+    ['has a full disk', insertError('Code: 243. DB::Exception: Cannot reserve 1.00 MiB, not enough space.')],
+    ['lost its disk and is read', queryError('Code: 81. DB::Exception: Database millrace does not exist.')],
+  ])('work continues at the next server if one %s', async (_, error) => {
+    const { replicas, work, take } = fakeServers(2);
+    const faulty = (server: ClickhouseServer): Promise<number> =>
+      (server as unknown as { at: number }).at === 0 ? Promise.reject(error) : work(server);
+    expect([await replicas.use(faulty), await replicas.use(work)]).toEqual([1, 1]);
+    expect(take()).toEqual(['work 1', 'work 1']);
+    await expect(replicas.use(() => Promise.reject(error))).rejects.toBe(error);
   });
 
   it('fails with the last error if no server is available', async () => {

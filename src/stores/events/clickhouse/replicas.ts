@@ -1,11 +1,12 @@
+import { isOfOneServer } from '../engine-errors.ts';
 import { ServerAwayError } from '../eventstore.ts';
 import type { ClickhouseServer } from './server.ts';
 
 const restMs = 10_000;
 
 /**
- * Servers that can do the same work, in order of preference. Work goes to the first available one. A server that was unavailable is
- * pinged again after a while. All callers use the same server while it works, so that a read after an insert goes to where the rows
+ * Servers that can do the same work, in order of preference. Work goes to the first available one. A server that was unavailable, or
+ * whose disk is full or was lost, is tried again after a while. All callers use the same server while it works, so that a read after an insert goes to where the rows
  * arrived first.
  */
 export class Replicas {
@@ -29,7 +30,7 @@ export class Replicas {
           this.#restsUntil[at] = 0;
           return result;
         } catch (error) {
-          if (!(error instanceof ServerAwayError)) throw error;
+          if (!isOfOneServer(error)) throw error;
           failure = error;
         }
       }
