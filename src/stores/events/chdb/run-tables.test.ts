@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
 import { runThroughKills, type Kill } from '../../../../test/support/run-table-kills.ts';
 import { countsOf, expectedCounts, insertSegment, runRow } from '../../../../test/support/run-table-rows.ts';
@@ -37,12 +37,11 @@ function segmentsOf(run: { readonly projectId: number; readonly runId: string },
 }
 
 describe('kill -9 of the embedded engine while a run uses its table', () => {
-  // A separate one for each test, because a supervisor waits longer after each kill.
   let chdb: TempChdb;
-  beforeEach(async () => {
-    chdb = await tempChdb();
+  beforeAll(async () => {
+    chdb = await tempChdb({ restartMsMax: 200 });
   });
-  afterEach(async () => await chdb.close());
+  afterAll(async () => await chdb.close());
 
   it('between any two statements, each row is in the table once and in events once', async () => {
     const run = { projectId: newProject(), runId: randomUUID() };

@@ -24,6 +24,8 @@ export interface ChdbOptions {
   readonly watch?: WatchLimits;
   /** How long the first start waits for an ending process to release the directory. */
   readonly lockWaitMs?: number;
+  /** Longest pause before the engine's process is restarted; default 10,000. */
+  readonly restartMsMax?: number;
 }
 
 export interface WatchLimits {
@@ -119,6 +121,7 @@ class Supervisor implements ChdbSupervisor {
   readonly #onRestart: (reason: string) => void;
   readonly #watch: WatchLimits;
   readonly #lockWaitMs: number;
+  readonly #restartMsMax: number;
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
   #heartbeat: NodeJS.Timeout | undefined;
@@ -140,6 +143,7 @@ class Supervisor implements ChdbSupervisor {
     this.#onRestart = options.onRestart;
     this.#watch = options.watch ?? defaultWatch;
     this.#lockWaitMs = options.lockWaitMs ?? defaultLockWaitMs;
+    this.#restartMsMax = options.restartMsMax ?? 10_000;
   }
 
   get pid(): number | undefined {
@@ -296,7 +300,7 @@ class Supervisor implements ChdbSupervisor {
     const steady = this.#state === 'running' && performance.now() - this.#readyAt > steadyMs;
     this.#become('pausing');
     this.#attempt = steady ? 0 : this.#attempt + 1;
-    const delayMs = backoffMs(this.#attempt, 50, 10_000);
+    const delayMs = backoffMs(this.#attempt, 50, this.#restartMsMax);
     this.restarts++;
     this.#log.error({ reason, delayMs }, 'embedded event store stopped, restarting');
     this.#onRestart(reason);
