@@ -13,6 +13,7 @@ import { allScopes } from '../src/wire/contract/scopes.ts';
 import { ingestionWarnings } from '../src/wire/contract/warnings.ts';
 import { formats } from '../src/imports/formats/registry.ts';
 import { builtInPlugins } from '../src/plugins/built-in/registry.ts';
+import { doctorParts } from '../src/server/service/doctor/checks.ts';
 import { metricDefinitions } from '../src/server/telemetry/metrics.ts';
 
 const pages = allFiles().filter((path) => path.endsWith('.md'));
@@ -44,6 +45,7 @@ describe('the reference matches the program', () => {
     ['capture', [...segmentBatchPaths, ...Object.keys(segmentMessagePaths)]],
     ['metrics', Object.keys(metricDefinitions)],
     ['scopes', allScopes],
+    ['doctor', doctorParts.flatMap(({ checks }) => Object.keys(checks))],
     ['plugins', builtInPlugins.map(({ slug }) => slug)],
     ['formats', formats.map(({ slug }) => slug)],
     ['cli', ['serve', 'send', 'events tail', 'configs reorder', 'keys roll', 'projects rotate-token', 'doctor']],

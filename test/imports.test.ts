@@ -76,8 +76,10 @@ const rootKnownTo: Readonly<Record<string, readonly string[]>> = {
   'src/server/service/move.ts': ['src/cli/commands/move.ts'],
   'src/server/service/backup.ts': ['src/cli/backup-options.ts', 'src/cli/commands/backup.ts'],
   'src/server/service/restore.ts': ['src/cli/commands/restore.ts'],
-  [stores]: ['src/cli/commands/doctor.ts', 'src/cli/import/local-store.ts', 'src/cli/import/local-tables.ts'],
+  [stores]: ['src/cli/import/local-store.ts', 'src/cli/import/local-tables.ts'],
   'src/server/service/store-api.ts': ['src/cli/open-api.ts'],
+  'src/server/service/doctor/check.ts': ['src/cli/commands/doctor.ts'],
+  'src/server/service/doctor/examine.ts': ['src/cli/commands/doctor.ts'],
   'src/server/service/data-dir.ts': ['src/cli/commands/doctor.ts', 'src/cli/open-api.ts'],
   'src/server/service/plugin-environment.ts': ['src/cli/transformation/trial-host.ts'],
 };

@@ -9,7 +9,14 @@ import { helmValuesPage } from './reference/helm-values-page.ts';
 import { pageSections, withSection } from './reference/page-sections.ts';
 import { openApiDocument } from './reference/openapi-document.ts';
 import { pluginPages, pluginsPage } from './reference/plugins-page.ts';
-import { errorsPage, metricsPage, scopesPage, settingsPage, warningsPage } from './reference/table-pages.ts';
+import {
+  doctorPage,
+  errorsPage,
+  metricsPage,
+  scopesPage,
+  settingsPage,
+  warningsPage,
+} from './reference/table-pages.ts';
 
 /**
  * Every generated file of docs/reference, from the tables that the program itself works with. A new page is one line
@@ -23,6 +30,7 @@ export const docPages: Readonly<Record<string, () => string>> = {
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/scopes.md': scopesPage,
   'docs/reference/helm-values.md': helmValuesPage,
+  'docs/reference/doctor.md': doctorPage,
   'docs/reference/plugins.md': pluginsPage,
   ...pluginPages,
   'docs/reference/formats.md': formatsPage,

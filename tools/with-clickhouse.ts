@@ -7,7 +7,8 @@
  * one process, the engine (chDB) behind ClickHouse's HTTP interface: shards are databases, NOTHING REPLICATES, as the output reports.
  *
  * The command finds it through CLICKHOUSE_URL and, of a cluster, MILLRACE_CLICKHOUSE_CLUSTER and MILLRACE_CLICKHOUSE_REPLICAS. On real
- * servers CLICKHOUSE_GRANTED_URL is the address of a user with the rights of docs/guides/clickhouse-cluster.md and no others. Of
+ * servers CLICKHOUSE_GRANTED_URL is the address of a user with the rights of docs/guides/clickhouse-cluster.md and no others, and
+ * CLICKHOUSE_UNSUITABLE_URL that of one who lacks rights and whose profile changes what queries return. Of
  * real replicas CLICKHOUSE_REPLICA_HOMES holds the directories, in the order of MILLRACE_CLICKHOUSE_REPLICAS, and CLICKHOUSE_KEEPER_HOME
  * that of Keeper: test/support/clickhouse-servers.ts stops and starts them.
  */
@@ -34,6 +35,8 @@ const password = 'millrace-test';
 const database = 'millrace';
 /** A database, and the user who has rights on it alone. */
 const granted = 'granted';
+/** A user of that database who lacks rights, with a profile of that name. */
+const unsuitable = 'unsuitable';
 const startMs = 120_000;
 /** As the packages of ClickHouse have it: tables of the system are for those who were given them. */
 const strictAccess = `<access_control_improvements>
@@ -89,7 +92,11 @@ async function withSingleServer(library: string, work: (env: Env) => Promise<num
   try {
     await untilReady(node, log, 'SELECT 1');
     for (const name of [database, granted]) await ask(node, `CREATE DATABASE IF NOT EXISTS ${name}`);
-    return await work({ CLICKHOUSE_URL: urlOf(node), CLICKHOUSE_GRANTED_URL: grantedUrlOf(node) });
+    return await work({
+      CLICKHOUSE_URL: urlOf(node),
+      CLICKHOUSE_GRANTED_URL: grantedUrlOf(node),
+      CLICKHOUSE_UNSUITABLE_URL: grantedUrlOf(node, unsuitable),
+    });
   } finally {
     await stop(server);
     await rm(directory, { recursive: true, force: true });
@@ -139,6 +146,7 @@ async function withServers(work: (env: Env) => Promise<number>): Promise<number>
     return await work({
       CLICKHOUSE_URL: urlOf(nodes[0] as Node),
       CLICKHOUSE_GRANTED_URL: grantedUrlOf(nodes[0] as Node),
+      CLICKHOUSE_UNSUITABLE_URL: grantedUrlOf(nodes[0] as Node, unsuitable),
       MILLRACE_CLICKHOUSE_CLUSTER: cluster,
       MILLRACE_CLICKHOUSE_REPLICAS: byShard(({ ports }) => `127.0.0.1:${ports.http}`),
       CLICKHOUSE_REPLICA_HOMES: byShard((_, at) => homes[at + 1] ?? ''),
@@ -161,8 +169,8 @@ function urlOf({ ports }: Node): string {
   return `http://${user}:${password}@127.0.0.1:${ports.http}/${database}`;
 }
 
-function grantedUrlOf({ ports }: Node): string {
-  return `http://${granted}:${password}@127.0.0.1:${ports.http}/${granted}`;
+function grantedUrlOf({ ports }: Node, name = granted): string {
+  return `http://${name}:${password}@127.0.0.1:${ports.http}/${granted}`;
 }
 
 async function makeNodes(): Promise<Node[]> {
@@ -206,7 +214,7 @@ function configOf(home: string, nodes: readonly Node[], { shard, replica, ports 
 <http_port>${ports.http}</http_port><tcp_port>${ports.tcp}</tcp_port><interserver_http_port>${ports.interserver}</interserver_http_port>
 <path>${home}/data/</path><tmp_path>${home}/tmp/</tmp_path><user_files_path>${home}/files/</user_files_path>
 <max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
-<users>${userOf(user, password)}${grantedUser()}</users><profiles><default/></profiles><quotas><default/></quotas>
+<users>${userOf(user, password)}${grantedUser()}${unsuitableUser()}</users>${profiles()}<quotas><default/></quotas>
 ${strictAccess}
 ${soonRemoved}
 <macros><shard>${(shard ?? -1) + 1}</shard><replica>${replica + 1}</replica></macros>
@@ -218,8 +226,12 @@ ${shard === undefined ? keeperServer : ''}
 `;
 }
 
-function userOf(name: string, secret: string, rights = '<access_management>1</access_management>'): string {
-  return `<${name}><password>${secret}</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota>
+function userOf(
+  name: string,
+  secret: string,
+  { rights = '<access_management>1</access_management>', profile = 'default' } = {},
+): string {
+  return `<${name}><password>${secret}</password><networks><ip>127.0.0.1</ip></networks><profile>${profile}</profile><quota>default</quota>
 ${rights}</${name}>`;
 }
 
@@ -229,7 +241,18 @@ function grantedUser(): string {
     const right = sql.replace(`${database}.*`, `${granted}.*`).replace(` TO ${user}`, '');
     return `<query>${right}</query>`;
   });
-  return userOf(granted, password, `<grants>${queries.join('')}</grants>`);
+  return userOf(granted, password, { rights: `<grants>${queries.join('')}</grants>` });
+}
+
+function unsuitableUser(): string {
+  const rights = `<grants><query>GRANT SELECT ON ${granted}.*</query></grants>`;
+  return userOf(unsuitable, password, { rights, profile: unsuitable });
+}
+
+/** The first ends results without an error, the second changes them, the third is one that statements set. */
+function profiles(): string {
+  return `<profiles><default/><${unsuitable}><result_overflow_mode>break</result_overflow_mode><join_use_nulls>1</join_use_nulls>
+<max_partitions_per_insert_block>7</max_partitions_per_insert_block><constraints><max_partitions_per_insert_block><readonly/></max_partitions_per_insert_block></constraints></${unsuitable}></profiles>`;
 }
 
 /**
@@ -243,7 +266,7 @@ function singleConfigOf(home: string, { ports }: Node): string {
 <max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
 ${strictAccess}
 <background_pool_size>16</background_pool_size><background_schedule_pool_size>16</background_schedule_pool_size>
-<users>${userOf('default', '')}${userOf(user, password)}${grantedUser()}</users><profiles><default/></profiles><quotas><default/></quotas>
+<users>${userOf('default', '')}${userOf(user, password)}${grantedUser()}${unsuitableUser()}</users>${profiles()}<quotas><default/></quotas>
 </clickhouse>
 `;
 }

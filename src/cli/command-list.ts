@@ -161,7 +161,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     [async () => (await import('./commands/config.ts')).configCommand, { config: 'show the configuration' }],
     [
       async () => (await import('./commands/doctor.ts')).doctorCommand,
-      { 'doctor [options]': 'check what the service needs: Node, disk, stores, port, and a running service' },
+      { 'doctor [options]': 'check settings, machine, stores and a running service, and say what to change' },
     ],
     [
       async () => (await import('./commands/healthcheck.ts')).healthcheckCommand,

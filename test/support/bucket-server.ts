@@ -24,6 +24,8 @@ export interface TestBucketOptions {
   readonly role?: { readonly arn: string; readonly externalId?: string };
   /** Keys in a page of a listing. */
   readonly pageSize?: number;
+  /** Whether objects cannot be written. */
+  readonly isReadOnly?: boolean;
 }
 
 interface State {
@@ -79,8 +81,15 @@ async function answer(state: State, request: IncomingMessage, response: ServerRe
   if (request.method === 'GET' && key === '') return list(state, url.searchParams, response);
   if (request.method === 'GET') return get(state, key, request, response);
   if (request.method === 'DELETE') return remove(state, key, url.searchParams, response);
+  if (request.method === 'PUT' && state.options.isReadOnly === true) return fail(response, 403, 'AccessDenied');
+  if (request.method === 'PUT' && !hasDigest(request, body)) return fail(response, 400, 'BadDigest');
   if (request.method === 'PUT') return put(state, key, url.searchParams, body, response);
   return post(state, key, url.searchParams, response);
+}
+
+function hasDigest({ headers }: IncomingMessage, body: Buffer): boolean {
+  const digest = headers['content-md5'];
+  return digest === undefined || digest === createHash('md5').update(body).digest('base64');
 }
 
 function isAllowed({ options }: State, { headers }: IncomingMessage): boolean {

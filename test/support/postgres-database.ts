@@ -25,7 +25,8 @@ export function describeOnPostgres(what: string, tests: (database: PostgresDatab
   });
 }
 
-function useDatabase(serverUrl: string): PostgresDatabase {
+/** Until the tests of this block have ended. */
+export function useDatabase(serverUrl: string): PostgresDatabase {
   const name = `millrace_test_${randomUUID().replaceAll('-', '')}`;
   const { href: url } = Object.assign(new URL(serverUrl), { pathname: `/${name}` });
   const server = openPostgres(serverUrl);

@@ -29,8 +29,15 @@ export interface PostgresServer {
   stop(): void;
 }
 
-/** `binaries`: see findPostgres. `directory` must be empty; the caller removes it after `stop`. */
-export async function startPostgres(binaries: string, directory: string): Promise<PostgresServer> {
+/**
+ * `binaries`: see findPostgres. `directory` must be empty; the caller removes it after `stop`. Durability costs time and proves nothing
+ * where the data is thrown away, so it is off unless asked for.
+ */
+export async function startPostgres(
+  binaries: string,
+  directory: string,
+  { isDurable = false }: { readonly isDurable?: boolean } = {},
+): Promise<PostgresServer> {
   const account = accountForServer();
   if (account !== undefined) await chown(directory, account.uid, account.gid);
   await chmod(directory, 0o700);
@@ -45,7 +52,7 @@ export async function startPostgres(binaries: string, directory: string): Promis
   call('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', ...locale]);
   const port = await freePort();
   const start = (): void =>
-    call('pg_ctl', ['start', '-w', '-D', data, '-l', log, '-o', serverOptions(port, directory)]);
+    call('pg_ctl', ['start', '-w', '-D', data, '-l', log, '-o', serverOptions(port, directory, isDurable)]);
   const stop = (): void => call('pg_ctl', ['stop', '-w', '-m', 'immediate', '-D', data]);
   try {
     start();
@@ -62,9 +69,9 @@ export async function startPostgres(binaries: string, directory: string): Promis
   return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, pid, restart, stop };
 }
 
-/** Durability costs time and proves nothing here: the data is thrown away. */
-function serverOptions(port: number, directory: string): string {
-  return `-c listen_addresses=127.0.0.1 -p ${port} -k ${directory} -c fsync=off -c full_page_writes=off`;
+function serverOptions(port: number, directory: string, isDurable: boolean): string {
+  const durability = isDurable ? '' : ' -c fsync=off -c full_page_writes=off';
+  return `-c listen_addresses=127.0.0.1 -p ${port} -k ${directory}${durability}`;
 }
 
 /** Undefined: run as who we are. */

@@ -3,6 +3,7 @@ import { settingDefinitions, type SettingDefinition, type SettingName } from '..
 import { apiErrors, signInErrors, type ApiErrorCode } from '../../src/wire/contract/errors.ts';
 import { scopeObjects } from '../../src/wire/contract/scopes.ts';
 import { ingestionWarnings } from '../../src/wire/contract/warnings.ts';
+import { doctorParts } from '../../src/server/service/doctor/checks.ts';
 import { metricDefinitions } from '../../src/server/telemetry/metrics.ts';
 import { code, page, table } from './markdown.ts';
 
@@ -109,4 +110,23 @@ export function scopesPage(): string {
     meaning,
   ]);
   return page('Scopes', about, table(['Read', 'Write', 'Object'], rows));
+}
+
+export function doctorPage(): string {
+  const about =
+    '`millrace doctor` makes these checks, all that apply to the settings, before a service is started or while it runs. It changes ' +
+    'nothing, prints no secret, and limits each check to 10 s; a check that cannot be made is reported as a fault. Run it with the ' +
+    'environment of the service, on each machine. It ends with 0 if no check failed, also with warnings, and with 1 otherwise.\n\n' +
+    '`failed`: events are or will be refused, lost or wrong. `warning`: they may be, or operation is at risk. `--json` prints an ' +
+    'object per finding: `code`, `part`, `state` (`ok`, `skipped`, `warning`, `failed`), `detail`, `advice`. Codes are stable.';
+  const sections = doctorParts.map(({ title, checks }) => {
+    const rows = Object.entries(checks).map(([name, { checks: what, severity, advice }]) => [
+      code(name),
+      severity,
+      `${what.charAt(0).toUpperCase()}${what.slice(1)}.`,
+      advice,
+    ]);
+    return `## ${title}\n\n${table(['Code', 'If not', 'What is checked', 'What to change'], rows)}`;
+  });
+  return page('Checks of `millrace doctor`', about, ...sections);
 }

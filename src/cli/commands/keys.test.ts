@@ -127,11 +127,11 @@ describe('doctor', () => {
   it('reports the state of each component, and changes nothing', async () => {
     const { code, stdout } = await run('doctor', '--output', 'json', '--port', '0');
     expect(code).toBe(0);
-    const findings = JSON.parse(stdout) as { name: string; state: string; detail: string }[];
-    expect(findings.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['node', 'free disk', 'metadata', 'event store']),
+    const findings = JSON.parse(stdout) as { code: string; state: string; detail: string }[];
+    expect(findings.map((finding) => finding.code)).toEqual(
+      expect.arrayContaining(['node_version', 'free_disk', 'metadata_schema', 'embedded_engine']),
     );
-    expect(findings.find(({ name }) => name === 'metadata')?.detail).toMatch(/schema \d+ of \d+/);
+    expect(findings.find((finding) => finding.code === 'metadata_schema')?.detail).toMatch(/schema \d+ of \d+/);
   });
 
   it('reports damaged requests, which no key may read, until they are discarded', async () => {
@@ -149,7 +149,7 @@ describe('doctor', () => {
       expect.stringContaining(`1 set aside without a project: ${place}`),
     ]);
     await db.updateTable('dead_letters').set({ state: 'discarded' }).execute();
-    expect((await run('doctor', '--port', '0')).stdout).toMatch(/ok\s+damaged requests\s+none set aside/);
+    expect((await run('doctor', '--port', '0')).stdout).toMatch(/ok\s+damaged_requests\s+none set aside/);
   });
 
   it('of a data directory does not report the service of MILLRACE_URL', async () => {
@@ -159,11 +159,13 @@ describe('doctor', () => {
     const env = { MILLRACE_URL: `http://127.0.0.1:${port}` };
     try {
       const place = await runCommand(['doctor', '--port', '0', '--data-dir', dataDir], { env });
-      expect(place.stdout).toMatch(/ok\s+service\s+none is running on this data directory/);
+      expect(place.stdout).toMatch(/ok\s+service_running\s+none is running on this data directory/);
       expect(place.stdout).not.toContain(env.MILLRACE_URL);
       using _lock = takeFileLock(join(dataDir, 'lock.sqlite'));
       const used = await runCommand(['doctor', '--port', '1', '--data-dir', dataDir], { env });
-      expect(used.stdout).toMatch(/warning\s+service\s+a process uses the data directory, and no service responds at/);
+      expect(used.stdout).toMatch(
+        /warning\s+service_running\s+a process uses the data directory, and no service responds at/,
+      );
       const other = await runCommand(['doctor', '--data-dir', dataDir, '--url', env.MILLRACE_URL]);
       expect(other.stdout).toContain(`running at ${env.MILLRACE_URL}`);
     } finally {
@@ -175,8 +177,10 @@ describe('doctor', () => {
     const { code, stdout, stderr } = await runCommand(['doctor', '--port', '0'], {
       env: { MILLRACE_DATA_DIR: dataDir, CLICKHOUSE_URL: 'http://me:hunter2@127.0.0.1:9/db' },
     });
-    expect(stdout).toMatch(/failed\s+event store\s+cannot reach ClickHouse at http:\/\/127\.0\.0\.1:9/);
-    expect(stderr).toContain('1 of 7 checks failed: event store');
+    expect(stdout).toMatch(
+      /failed\s+clickhouse_reachable\s+cannot use ClickHouse at http:\/\/127\.0\.0\.1:9.*\n\s+Correct CLICKHOUSE_URL/,
+    );
+    expect(stderr).toMatch(/1 of \d+ checks failed: clickhouse_reachable/);
     expect(stdout + stderr).not.toContain('hunter2');
     expect(code).toBe(exitCodes.failed.code);
   });

@@ -67,6 +67,8 @@ export interface Bucket {
     chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   ): Promise<{ readonly bytes: number; readonly sha256: string }>;
   remove(keys: readonly string[]): Promise<void>;
+  /** Checks that objects below the prefix can be listed and written, without writing any. */
+  probe(prefix: string): Promise<void>;
   /** Closes idle connections. */
   close(): void;
 }
@@ -112,6 +114,11 @@ export async function connectBucket(settings: BucketSettings): Promise<Bucket> {
     async remove(keys) {
       await allowed();
       await removeObjects(connected, keys);
+    },
+    async probe(prefix) {
+      await allowed();
+      for await (const _ of listPages(connected, prefix, undefined)) break;
+      await refusedWrite(connected, `${prefix}millrace-doctor-probe`);
     },
     close() {
       client.destroy();
@@ -190,6 +197,20 @@ async function* listPages(
       modifiedAt: LastModified?.getTime() ?? 0,
     }));
   }
+}
+
+/** A write whose checksum is wrong: a server refuses it, but first it checks whether it may be written at all. */
+async function refusedWrite({ client, bucket, named }: Connected, key: string): Promise<void> {
+  const { DeleteObjectCommand, PutObjectCommand } = await import('@aws-sdk/client-s3');
+  const ContentMD5 = Buffer.alloc(16).toString('base64');
+  try {
+    await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: Buffer.alloc(0), ContentMD5 }));
+  } catch (error) {
+    if (error instanceof Error && /^(BadDigest|InvalidDigest)$/.test(error.name)) return;
+    throw asBucketError(error, named(key));
+  }
+  // A server that does not check it has written the object.
+  await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
 }
 
 async function* readObject(connected: Connected, key: string, options: ReadOptions): AsyncGenerator<Buffer> {

@@ -23,22 +23,39 @@ export interface StagingBucketSettings {
  */
 export async function openStaging(place: string, s3: StagingBucketSettings = {}): Promise<Staging> {
   if (!/^[a-z0-9]+:\/\//i.test(place)) return await openDirStaging(place);
+  const { settings, prefix } = bucketPlace(place, s3);
+  return await openS3Staging(settings, prefix);
+}
+
+/** Checks that the bucket of staging can be listed and written, without writing. Throws BucketError, or Error for another place. */
+export async function probeBucketStaging(place: string, s3: StagingBucketSettings): Promise<void> {
+  const { settings, prefix } = bucketPlace(place, s3);
+  const bucket = await connectBucket({ ...settings, attempts: 1 });
+  try {
+    await bucket.probe(prefix);
+  } finally {
+    bucket.close();
+  }
+}
+
+function bucketPlace(
+  place: string,
+  s3: StagingBucketSettings,
+): { readonly settings: BucketSettings; readonly prefix: string } {
   const [, bucket = '', path = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(place) ?? [];
   if (bucket === '') {
     throw new Error(`expected a directory or s3://bucket/prefix as the place of staging, got: ${place}`);
   }
   const prefix = path === '' || path.endsWith('/') ? path : `${path}/`;
   const { region = 'us-east-1', endpoint, keys, forcePathStyle } = s3;
-  return await openS3Staging(
-    {
-      bucket,
-      region,
-      credentials: keys ?? 'ambient',
-      ...(endpoint === undefined ? {} : { endpoint }),
-      ...(forcePathStyle === undefined ? {} : { forcePathStyle }),
-    },
-    prefix,
-  );
+  const settings = {
+    bucket,
+    region,
+    credentials: keys ?? 'ambient',
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(forcePathStyle === undefined ? {} : { forcePathStyle }),
+  } as const;
+  return { settings, prefix };
 }
 
 /** Opens staging in a bucket, below a prefix (empty, or ending with `/`). Throws BucketError. */

@@ -3,7 +3,7 @@ import { mkdir, stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { Staging } from '../../imports/staging.ts';
-import { openStaging } from './stores.ts';
+import { openStaging, probeStaging, type StagingBucketSettings } from './stores.ts';
 
 export interface ImportDirs {
   /** Directory or `s3://bucket/prefix`. */
@@ -39,13 +39,22 @@ export async function openImportStaging(settings: Settings): Promise<Staging> {
 
 /** Opens a directory, or a bucket with the keys of MILLRACE_IMPORT_STAGING. */
 export async function openServiceStaging(place: string, settings: Settings): Promise<Staging> {
+  return openStaging(place, bucketOf(settings));
+}
+
+/** Checks a bucket with the keys of MILLRACE_IMPORT_STAGING without writing to it. @throws an error that names the fault */
+export async function probeServiceStaging(place: string, settings: Settings): Promise<void> {
+  await probeStaging(place, bucketOf(settings));
+}
+
+function bucketOf(settings: Settings): StagingBucketSettings {
   const { importStagingEndpoint: endpoint, importStagingRegion: region } = settings;
   const { importStagingAccessKeyId: accessKeyId, importStagingSecretAccessKey: secretAccessKey } = settings;
-  return openStaging(place, {
+  return {
     region,
     ...(endpoint === '' ? {} : { endpoint, forcePathStyle: true }),
     ...(accessKeyId === '' ? {} : { keys: { accessKeyId, secretAccessKey } }),
-  });
+  };
 }
 
 function isBucket(staging: string): boolean {

@@ -5,11 +5,13 @@
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { EventLogReader, Lane } from '../../log/eventlog.ts';
+import type { KafkaInspection } from '../../log/kafka/inspect-log.ts';
 import type { SharedLogWriter, SharedReaderDeps, SharedWriterDeps } from '../../log/shared-log.ts';
 import type { PostgresLogOptions } from '../../log/postgres/connect.ts';
 import type { SharedPositions } from '../../log/sqlite/shared-positions.ts';
 import type { LogSnapshot, WaitingRecords } from '../../log/sqlite/snapshot.ts';
 import type { SqliteLogOptions, SqliteLogWriter } from '../../log/sqlite/writer.ts';
+import type { ClickhouseInspection } from '../../stores/events/clickhouse/inspect-servers.ts';
 import type { EventsSnapshot } from '../../stores/events/chdb/events-snapshot.ts';
 import type { ChdbSupervisor } from '../../stores/events/chdb/supervisor.ts';
 import type { RunStore } from '../../stores/events/run-tables.ts';
@@ -22,6 +24,10 @@ import { kafkaLogOptions } from './kafka-log-options.ts';
 import { eventLogOf } from '../config/event-log-kind.ts';
 
 export { takeFileLock } from '../../stores/metadata/sqlite-lock.ts';
+export type { KafkaInspection, PartitionRange } from '../../log/kafka/inspect-log.ts';
+export type { TopicFaultKind } from '../../log/kafka/topics.ts';
+export type { ClickhouseInspection } from '../../stores/events/clickhouse/inspect-servers.ts';
+export type { ClickhouseServer } from '../../stores/events/clickhouse/server.ts';
 export type { KafkaLogOptions } from '../../log/kafka/cluster.ts';
 export type { StagingBucketSettings };
 export type { SharedLogWriter, SharedReaderDeps, SharedWriterDeps };
@@ -117,6 +123,13 @@ export async function openEventStore(
   return await connectClickhouse(clickhouseUrl, { queryTimeoutMs, cluster, replicas, migrates, ...(log && { log }) });
 }
 
+/** Connects to the servers of CLICKHOUSE_URL, to read what they say about themselves. */
+export async function inspectClickhouse(settings: Settings): Promise<ClickhouseInspection> {
+  const { inspectServers } = await import('../../stores/events/clickhouse/inspect-servers.ts');
+  const { clickhouseUrl: url, clickhouseCluster: cluster, clickhouseReplicas: replicas } = settings;
+  return await inspectServers(url, { cluster, replicas });
+}
+
 /** Connects to a started engine. */
 export async function openEmbeddedStore({ socketPath, spoolDir }: EmbeddedStore): Promise<RunStore> {
   const { connectChdb } = await import('../../stores/events/chdb/connect-chdb.ts');
@@ -137,6 +150,12 @@ export async function openSharedLog(settings: Settings, deps: SharedWriterDeps):
   }
   const { openKafkaLogWriter } = await import('../../log/kafka/writer.ts');
   return await openKafkaLogWriter(await kafkaLogOptions(settings), deps);
+}
+
+/** Reads what the brokers say about the log, without changing anything. */
+export async function inspectKafkaLog(settings: Settings): Promise<KafkaInspection> {
+  const inspect = await import('../../log/kafka/inspect-log.ts');
+  return await inspect.inspectKafkaLog(await kafkaLogOptions(settings));
 }
 
 /** For any thread of a process that has opened the log for writing. */
@@ -166,6 +185,12 @@ export async function eventLogPositions(shared: SharedArrayBuffer): Promise<Shar
 export async function openStaging(place: string, bucket: StagingBucketSettings = {}): Promise<Staging> {
   const staging = await import('../../imports/staging/open-staging.ts');
   return await staging.openStaging(place, bucket);
+}
+
+/** Checks a bucket for files of imports without writing to it. @throws an error that names the fault */
+export async function probeStaging(place: string, bucket: StagingBucketSettings): Promise<void> {
+  const staging = await import('../../imports/staging/open-staging.ts');
+  await staging.probeBucketStaging(place, bucket);
 }
 
 /** Files of the embedded stores, for copying them. */

@@ -58,7 +58,8 @@ async function checkedVersion(connection: SchemaConnection): Promise<number> {
   );
 }
 
-async function presentVersion(connection: SchemaConnection): Promise<number> {
+/** Returns the version of the tables; 0 without tables. */
+export async function presentVersion(connection: Pick<SchemaConnection, 'rows'>): Promise<number> {
   const [table] = await connection.rows<{ found: number | string }>(
     "SELECT count() AS found FROM system.tables WHERE database = currentDatabase() AND name = 'schema_version'",
   );

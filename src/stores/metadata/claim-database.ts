@@ -5,7 +5,8 @@ import type { Metadata } from './database.ts';
 import type { Queries } from './queries.ts';
 
 /** Advisory lock of the service in a schema; any constant works that nothing else in the database uses. */
-const claimKey = sql`778120532, hashtext(current_schema())`;
+const claimClass = sql.lit(778_120_532);
+const claimKey = sql`${claimClass}, hashtext(current_schema())`;
 const claimWaitMsMax = 10_000;
 const retryMs = 250;
 const checkMs = 5_000;
@@ -146,6 +147,18 @@ async function holdClaim(
     if (!signal.aborted) await sql`select 1`.execute(connection);
   }
   await sql`select ${locks[sharing].release}`.execute(connection);
+}
+
+/** Returns how many processes hold the claim on the database alone and together. */
+export async function databaseClaims(db: Queries): Promise<{ readonly alone: number; readonly together: number }> {
+  // Two keys of an advisory lock are the columns classid and objid, with objsubid 2.
+  const { rows } = await sql<{ mode: string; count: number }>`
+    select mode, count(*) as count from pg_locks where locktype = 'advisory' and objsubid = 2 and granted
+      and database = (select oid from pg_database where datname = current_database())
+      and (classid::bigint, objid::bigint) = (${claimClass}, hashtext(current_schema())::bigint & 4294967295)
+    group by mode`.execute(db);
+  const of = (mode: string): number => Number(rows.find((row) => row.mode === mode)?.count ?? 0);
+  return { alone: of('ExclusiveLock'), together: of('ShareLock') };
 }
 
 /** Omits the address, which may be confidential. */

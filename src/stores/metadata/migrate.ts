@@ -81,6 +81,16 @@ export function checkSchemaVersion(found: number): void {
   }
 }
 
+/** Returns "schema 4 of 4", or `undefined` if there are no tables. @throws SchemaVersionError for a version that `migrate` refuses */
+export async function describeSchema(db: Metadata): Promise<string | undefined> {
+  const tables = await db.introspection.getTables();
+  if (!tables.some(({ name }) => name === 'schema_version')) return undefined;
+  const query = sql<{ version: number | null }>`select max(version) as version from schema_version`;
+  const found = (await query.execute(db)).rows[0]?.version ?? 0;
+  if (found > 0) checkSchemaVersion(found);
+  return `schema ${found} of ${schemaVersion}`;
+}
+
 /** Returns the schema version, or 0 if the store is empty, and prevents other migrations until the transaction ends. */
 async function lockVersion(tx: Queries, dialect: Dialect): Promise<number> {
   // SQLite's transactions hold the write lock from their start.

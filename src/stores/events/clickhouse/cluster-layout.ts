@@ -1,3 +1,5 @@
+import type { ClickhouseServer } from './server.ts';
+
 /** Servers of a cluster: its shards in their order, each with its replicas. */
 export interface ClusterLayout {
   /** Weight of each shard in `remote_servers`: its share of all rows. */
@@ -73,4 +75,20 @@ function addressOf(url: URL, host: string): URL {
 /** Returns the shard by remainder of the hash, as the engine's Distributed table does: each shard has as many remainders as its weight. */
 export function slotsOf({ weights }: Pick<ClusterLayout, 'weights'>): number[] {
   return weights.flatMap((weight, shard) => Array.from({ length: weight }, () => shard));
+}
+
+/** Checks that shards are unchanged: rows stay on their original shard, and reads would look for them on another. */
+export async function checkLayout(
+  server: Pick<ClickhouseServer, 'rows'>,
+  { weights }: ClusterLayout,
+  cluster: string,
+): Promise<void> {
+  const sql = 'SELECT weights FROM cluster_layout ORDER BY made_at LIMIT 1';
+  const [row] = await server.rows<{ weights: number[] }>(sql);
+  const made = row?.weights.join(', ') ?? 'none';
+  if (made === weights.join(', ')) return;
+  throw new ClusterLayoutError(
+    `expected the cluster ${cluster} to have the shards that its events were stored on (weights ${made}), got ` +
+      `${weights.join(', ')}; restore its shards`,
+  );
 }

@@ -50,7 +50,8 @@ export async function connectClickhouse(url: string, options: ClickhouseOptions 
   return serverStore(server, options.pollMs ?? pollMsDefault);
 }
 
-function checkUrl(url: string): URL {
+/** @throws TypeError for another form, without repeating it */
+export function checkUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed && /^https?:$/.test(parsed.protocol)) return parsed;
   // The value is not shown, since it may contain the password.

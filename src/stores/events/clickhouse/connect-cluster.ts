@@ -7,8 +7,8 @@ import { clusterForm, type SchemaForm } from '../schema-form.ts';
 import { migrateStore } from '../migrate-store.ts';
 import { damagedPartsOf, deleteRunSql, healthOf, insertSql, type DamagedPart, type InsertTarget } from '../sql.ts';
 import {
+  checkLayout,
   clusterLayout,
-  ClusterLayoutError,
   clusterRowsSql,
   knownAddresses,
   slotsOf,
@@ -136,18 +136,6 @@ class Servers {
   async close(): Promise<void> {
     for (const server of this.#byAddress.values()) await server.close();
   }
-}
-
-/** Checks that shards are unchanged: rows stay on their original shard, and reads would look for them on another. */
-async function checkLayout(server: ClickhouseServer, { weights }: ClusterLayout, cluster: string): Promise<void> {
-  const sql = 'SELECT weights FROM cluster_layout ORDER BY made_at LIMIT 1';
-  const [row] = await server.rows<{ weights: number[] }>(sql);
-  const made = row?.weights.join(', ') ?? 'none';
-  if (made === weights.join(', ')) return;
-  throw new ClusterLayoutError(
-    `expected the cluster ${cluster} to have the shards that its events were stored on (weights ${made}), got ` +
-      `${weights.join(', ')}; restore its shards`,
-  );
 }
 
 interface Cluster {

@@ -1,9 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { grantedTables } from '../../../../test/support/clickhouse-rights.ts';
+import { grantedTables, rightsOfGuide } from '../../../../test/support/clickhouse-rights.ts';
+import { clickhouseRights } from '../server-rights.ts';
 
 /** System tables that every user may read, limited to objects the user can access. */
-const forEveryone = new Set(['tables', 'columns', 'databases']);
+const forEveryone = new Set(['tables', 'columns', 'databases', 'settings']);
 
 it('the guide grants every system table that a statement on a server reads', () => {
   const sources = globSync(
@@ -15,4 +16,17 @@ it('the guide grants every system table that a statement on a server reads', () 
   const needed = [...new Set(read)].filter((table) => !forEveryone.has(table));
   expect(needed.length).toBeGreaterThan(3);
   expect(grantedTables().toSorted()).toEqual(needed.toSorted());
+});
+
+it('the rights that doctor checks are those of the guide', () => {
+  // `A, B ON x` is `A ON x` and `B ON x`; engines are named with each.
+  const single = (statement: string): string[] => {
+    const [, rights = '', on = ''] = /^(.*?) ON ([^,]+)$/.exec(statement) ?? [];
+    if (rights === '') return statement.split(', ');
+    return rights.split(', ').map((right) => `${right} ON ${on}`);
+  };
+  const guide = rightsOfGuide().map((sql) =>
+    sql.replace(/^GRANT (.*) TO millrace$/, '$1').replace('millrace.*', '{database}.*'),
+  );
+  expect(clickhouseRights.flatMap(({ right }) => single(right)).toSorted()).toEqual(guide.flatMap(single).toSorted());
 });

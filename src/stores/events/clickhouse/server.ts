@@ -22,6 +22,8 @@ export interface ClickhouseServer {
   rows<Row>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<Row[]>;
   /** Queries one text column and returns its values, each followed by a newline. */
   lines(sql: string): Promise<Buffer>;
+  /** Returns whether the user has a right: `SELECT ON system.parts`. Servers before 24.11 have no such statement (code 62). */
+  hasRight(right: string): Promise<boolean>;
   /** Checks whether the server answers within a few seconds. */
   answers(): Promise<boolean>;
   close(): Promise<void>;
@@ -85,6 +87,7 @@ export function connectServer(url: URL, { queryTimeoutMs, readSettings }: Server
     command: (sql, settings = {}) => whileAnswering(isAnswering, (signal) => command(writer, sql, settings, signal)),
     rows: (sql, params = {}) => whileAnswering(isAnswering, (signal) => rows(reader, sql, params, signal)),
     lines: (sql) => whileAnswering(isAnswering, (signal) => lines(reader, sql, signal)),
+    hasRight: (right) => whileAnswering(isAnswering, async (signal) => await hasRight(writer, right, signal)),
     answers: isAnswering,
     async close() {
       await writer.close();
@@ -130,6 +133,16 @@ async function lines(client: ClickHouseClient, query: string, signal: AbortSigna
   try {
     const result = await client.exec({ query: `${query} FORMAT TSVRaw`, abort_signal: signal });
     return await buffer(result.stream);
+  } catch (error) {
+    throw engineFailure(error, queryError);
+  }
+}
+
+/** The statement takes no format. A client that only reads has no right to write. */
+async function hasRight(client: ClickHouseClient, right: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const result = await client.exec({ query: `CHECK GRANT ${right}`, abort_signal: signal });
+    return (await buffer(result.stream)).toString('utf8').trim() === '1';
   } catch (error) {
     throw engineFailure(error, queryError);
   }

@@ -1,0 +1,76 @@
+import { lanes, type Lane } from '../eventlog.ts';
+import type { KafkaBroker } from '../kafka-connection/access.ts';
+import type { PerLane } from '../shared-log.ts';
+import { createLink, readerId, topicName, type KafkaLogOptions, type Link } from './cluster.ts';
+import { listOffsets, readMetadata } from './requests.ts';
+import { describeLogTopics, topicFaults, type DescribedTopic, type TopicFault } from './topics.ts';
+
+/** Offsets of a partition: its first record and the one after its last. */
+export interface PartitionRange {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** What brokers say about the log, read without changing anything. */
+export interface KafkaInspection extends AsyncDisposable {
+  readonly brokers: number;
+  readonly topics: readonly DescribedTopic[];
+  readonly faults: readonly TopicFault[];
+  /** Returns the id of a slot's log, as its worker stores it; `undefined` while a topic is missing. */
+  logId(slot: number): string | undefined;
+  /** Ranges of the partitions that have a leader. */
+  ranges(): Promise<PerLane<ReadonlyMap<number, PartitionRange>>>;
+}
+
+/** Connects and reads the topics. Rejects with LogMisconfiguredError or LogUnavailableError. */
+export async function inspectKafkaLog(options: KafkaLogOptions): Promise<KafkaInspection> {
+  const link = createLink(options);
+  try {
+    const names = lanes.map((lane) => topicName(options.topicPrefix, lane));
+    const metadata = await link.askAny((connection) => readMetadata(connection, names));
+    const topics = await describeLogTopics(link, names);
+    const leaders = new Map(metadata.brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
+    return {
+      brokers: metadata.brokers.length,
+      topics,
+      faults: topicFaults(topics, options),
+      logId: (slot) => {
+        const [live, historical] = topics.map(({ name, topic }) => topic && { name, id: topic.topicId });
+        return live && historical && readerId({ live, historical }, slot);
+      },
+      ranges: async () => {
+        const [live, historical] = await Promise.all(topics.map((topic) => rangesOf(link, topic, leaders)));
+        return { live: live ?? new Map(), historical: historical ?? new Map() } satisfies Record<Lane, unknown>;
+      },
+      [Symbol.asyncDispose]: () => link.close(),
+    };
+  } catch (error) {
+    await link.close();
+    throw error;
+  }
+}
+
+async function rangesOf(
+  link: Link,
+  { name, topic }: DescribedTopic,
+  brokers: ReadonlyMap<number, KafkaBroker>,
+): Promise<ReadonlyMap<number, PartitionRange>> {
+  const ranges = new Map<number, PartitionRange>();
+  const byLeader = Map.groupBy(topic?.partitions ?? [], ({ leaderId }) => leaderId);
+  const connections = link.connections('inspection');
+  for (const [leader, partitions] of byLeader) {
+    const broker = brokers.get(leader);
+    if (broker === undefined) continue;
+    const connection = await connections.to(broker);
+    const asked = [{ name, partitions: partitions.map(({ partitionIndex }) => partitionIndex) }];
+    const [firsts, ends] = [
+      await listOffsets(connection, 'earliest', asked),
+      await listOffsets(connection, 'end', asked),
+    ].map(({ topics }) => topics.flatMap((each) => each.partitions));
+    for (const { partitionIndex, offset } of firsts ?? []) {
+      const end = ends?.find((each) => each.partitionIndex === partitionIndex);
+      if (end !== undefined) ranges.set(partitionIndex, { first: Number(offset), end: Number(end.offset) });
+    }
+  }
+  return ranges;
+}
