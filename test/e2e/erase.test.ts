@@ -1,9 +1,11 @@
 /** Erasures of the real service: the guide as written, and what is left in the files of its data directory. */
 import { readFileSync, readdirSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ErasureCounts } from '../../src/wire/contract/erasures.ts';
 import { startGuideService, type GuideService } from '../support/guide-service.ts';
+import { readAllEvents } from '../support/ledger.ts';
 import { shareOf } from '../support/page-commands.ts';
 import { personalKey, projectKey, untilSettled } from '../support/server.ts';
 import { filesWith } from '../support/store-bytes.ts';
@@ -53,6 +55,11 @@ function filesOf(texts: readonly string[]): string[] {
   return [...filesWith(join(data, 'events'), texts), ...others];
 }
 
+interface Run {
+  readonly state: string;
+  readonly totals: Readonly<Record<string, unknown>>;
+}
+
 describe('the guide to erasures', () => {
   it('erases a person by command and a filter, counts before, and leaves no byte in the files of the service', async () => {
     await using seat = await service.open();
@@ -90,6 +97,54 @@ describe('the guide to erasures', () => {
     const kept = await seat.type(keepOut);
     expect(kept).toMatch(/kept out +yes\n/);
     expect(kept).toMatch(/removed +1\n/);
+  });
+
+  it('an import into a project with a list previews, counts and skips the records of its ids, and the rest is exact', async () => {
+    await using erasing = await service.open({ env: { MILLRACE_API_KEY: key } });
+    await using seat = await service.open({ env: { MILLRACE_API_KEY: personalKey } });
+    const [digits, quoted] = ['1234567890123456789', "zoë 'x'"];
+    await writeFile(join(erasing.folder, 'ids.txt'), `${digits}\n${quoted}\n`);
+    await erasing.type('npx millrace erasures start --ids-file ids.txt --keep-out --yes');
+    const ids = [digits, quoted, 'hedy', '1234567890123456788'];
+    const seen = Array.from({ length: 40 }, (_, n) => ({ event: 'kept or not', distinct_id: ids[n % 4] }));
+    const link = { event: '$identify', distinct_id: 'hedy', properties: { $anon_distinct_id: quoted } };
+    const lines = [...seen, link].map((event, n) => {
+      const uuid = `0191d5f0-0000-7000-8000-${String(n).padStart(12, '0')}`;
+      return JSON.stringify({ ...event, uuid, timestamp: `2023-05-0${1 + (n % 9)}T00:00:00Z` });
+    });
+    await writeFile(join(seat.folder, 'history.ndjson'), `${lines.join('\n')}\n`);
+    const paths = (await seat.type('npx millrace import upload history.ndjson')).trim();
+    const settings = JSON.stringify({ paths, format: 'posthog' });
+    const config = JSON.parse(
+      await seat.type(`npx millrace configs create --plugin files --settings '${settings}' --json`),
+    ) as { id: number; plugin: number };
+
+    const order = { plugin: config.plugin, settings: { paths }, format: 'posthog', records: 4 };
+    const preview = await request('/api/projects/@current/import_preview/', order, personalKey);
+    const reason = 'an erased id is kept out (id_kept_out)';
+    expect(await preview.json()).toMatchObject({
+      events: 2,
+      skipped: 2,
+      results: [{ outcome: 'skipped', reason, events: [] }, { outcome: 'skipped', reason }, {}, { outcome: 'events' }],
+    });
+
+    await seat.type(`npx millrace import start --config ${config.id} --watch`);
+    const run = JSON.parse(await seat.type('npx millrace runs --json')) as Run;
+    expect(run).toMatchObject({
+      state: 'completed',
+      totals: {
+        records: 41,
+        skipped: { [reason]: 21 },
+        rejected: 0,
+        events: 20,
+        loaded: 20,
+        verified: 20,
+        verdict: 'exact',
+      },
+    });
+    const stored = (await readAllEvents(service.server)).filter(({ event }) => event === 'kept or not');
+    expect(new Set(stored.map(({ distinct_id: id }) => id))).toEqual(new Set(['hedy', '1234567890123456788']));
+    expect(stored).toHaveLength(20);
   });
 
   it('refuses a key that has all scopes but this one', async () => {

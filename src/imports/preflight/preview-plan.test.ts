@@ -29,6 +29,7 @@ async function preview(policy: 'warn' | 'drop' | 'dead_letter') {
       openTable: never,
       openTransform: never,
       plan: { version: 1, plan },
+      keptOut: undefined,
       eventBytesMax: 1_000_000,
       now: () => Date.UTC(2026, 10, 28),
     },

@@ -1,4 +1,5 @@
 import { parseExactValues } from '../../base/exact-json.ts';
+import type { KeptOutList } from '../../wire/contract/kept-out.ts';
 import type { WireEvent } from '../../wire/contract/wire-event.ts';
 import type { RecordReader } from '../formats/format.ts';
 import { foreignFiles } from '../run/foreign-files.ts';
@@ -10,6 +11,7 @@ import type { OpenRunTransform } from '../stages/check/segment/run-transform.ts'
 import type { PlanText } from '../run/tracking-plan-of.ts';
 import { compilePlanText } from '../stages/check/plan/plan-text.ts';
 import { planOutcome } from '../stages/check/plan/apply-plan.ts';
+import { keptOutReason, keptOutTest } from '../stages/check/segment/apply-kept-out.ts';
 import type { CompiledPlan } from '../../wire/tracking-plan/compile-plan.ts';
 import { transformEvents } from '../stages/check/segment/transform-events.ts';
 import type { TransformOutcome } from '../transform.ts';
@@ -37,7 +39,7 @@ export interface PreviewRecord {
   /** Why it is skipped or rejected. */
   readonly reason: string | null;
   readonly events: readonly PreviewEvent[];
-  /** Why the choice skips events of it, one entry each. */
+  /** Why events of it are skipped, by the choice or because their ids are kept out, one entry each. */
   readonly leftOut: readonly string[];
 }
 
@@ -60,6 +62,8 @@ interface PreviewDeps {
   readonly openTransform: OpenRunTransform;
   /** The tracking plan that applies to the events; `undefined` if none does. */
   readonly plan: PlanText | undefined;
+  /** Ids that the project keeps out; `undefined` without a list. */
+  readonly keptOut: KeptOutList | undefined;
   /** Maximum size of one event as JSON, which the target accepts. */
   readonly eventBytesMax: number;
   /** ms since the epoch. */
@@ -83,6 +87,7 @@ export async function previewSource(
   const found = await firstRecordsOf(source, parts, { signal, options, max });
   const transform = options.transform && (await deps.openTransform(options.transform, now()));
   const plan = deps.plan && compilePlanText(deps.plan);
+  const isKeptOut = keptOutTest(deps.keptOut);
   const opened = await transform?.open();
   const run = transform && opened && ((events: readonly WireEvent[]) => transformEvents(transform, opened, events));
   try {
@@ -102,7 +107,7 @@ export async function previewSource(
           left += 1;
           continue;
         }
-        const record = await previewRecord(line, { read, convert, run, plan });
+        const record = await previewRecord(line, { read, convert, run, plan, isKeptOut });
         shown.push({ part, ...record });
         chars += charsOf(record);
       }
@@ -159,6 +164,7 @@ interface Reading {
   readonly read: RecordReader;
   readonly convert: ConvertEvent;
   readonly plan: CompiledPlan | undefined;
+  readonly isKeptOut: (event: WireEvent) => boolean;
   /** Runs the transform, if any. */
   readonly run: ((events: readonly WireEvent[]) => Promise<readonly TransformOutcome[]>) | undefined;
 }
@@ -178,17 +184,21 @@ async function previewRecord(line: string, { read, ...reading }: Reading): Promi
   const shown = { ...about, record: isLong ? undefined : record };
   const result = read(record);
   if (result.kind === 'unreadable') return { ...shown, outcome: 'rejected', reason: result.reason };
-  const leftOut = result.chosen?.leftOut ?? [];
-  if (result.kind === 'skipped') return { ...shown, leftOut, outcome: 'skipped', reason: result.reason };
-  const events = await transformed(result.events, reading);
+  const chosen = result.chosen?.leftOut ?? [];
+  if (result.kind === 'skipped') return { ...shown, leftOut: chosen, outcome: 'skipped', reason: result.reason };
+  const all = await transformed(result.events, reading);
+  const events = all.filter((event) => event !== 'kept out');
+  const leftOut = [...chosen, ...Array<string>(all.length - events.length).fill(keptOutReason)];
+  if (events.length === 0 && all.length > 0) return { ...shown, leftOut, outcome: 'skipped', reason: keptOutReason };
   return { ...shown, leftOut, events, outcome: 'events', reason: null };
 }
 
 async function transformed(
   events: readonly WireEvent[],
-  { convert, run, plan }: Omit<Reading, 'read'>,
-): Promise<PreviewEvent[]> {
-  const convertOne = (event: WireEvent): PreviewEvent => {
+  { convert, run, plan, isKeptOut }: Omit<Reading, 'read'>,
+): Promise<(PreviewEvent | 'kept out')[]> {
+  const convertOne = (event: WireEvent): PreviewEvent | 'kept out' => {
+    if (isKeptOut(event)) return 'kept out';
     const { violations, isDropped, refused } = planOutcome(plan, event);
     if (isDropped || refused !== null) return { event: isDropped ? null : event, violations, refused };
     const verdict = convert(event);
@@ -197,7 +207,7 @@ async function transformed(
   };
   if (run === undefined || events.length === 0) return events.map(convertOne);
   const outcomes = await run(events);
-  return outcomes.map((outcome, index): PreviewEvent => {
+  return outcomes.map((outcome, index): PreviewEvent | 'kept out' => {
     if (outcome.kind === 'kept') return convertOne(outcome.event);
     if (outcome.kind === 'dropped') return { event: null, violations: [], refused: null };
     const refused = { code: outcome.code, reason: outcome.reason };

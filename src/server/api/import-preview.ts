@@ -4,6 +4,7 @@ import {
   importPreviewSchema,
   type ImportPreview,
 } from '../../wire/contract/import-preview.ts';
+import { keptOutVersions } from '../../stores/metadata/kept-out-ids.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { planRun, sourceOf } from '../../imports/run/steering.ts';
 import { trackingPlanOf } from '../../imports/run/tracking-plan-of.ts';
@@ -56,7 +57,8 @@ async function preview(deps: ImportRouteDeps, request: ApiRequest<unknown, unkno
   const now = deps.clock.now();
   const { options } = await planRun(source, { tx: deps.db, config, payload: payloadOf(body), now });
   const plan = await trackingPlanOf(deps.db, projectId, options.target, now);
-  const order = { projectId, source, settings, options, plan };
+  const keepsOut = options.target.kind === 'project' && (await keptOutVersions(deps.db, [projectId])).has(projectId);
+  const order = { projectId, source, settings, options, plan, keepsOut };
   return previewReply(await run({ ...order, records: body.records ?? recordsDefault }, previewSignal(request)), config);
 }
 

@@ -63,6 +63,8 @@ export interface PreviewOrder extends Pick<RunPlan, 'options'> {
   readonly records: number;
   /** The tracking plan that applies to the events; `undefined` if none does. */
   readonly plan: PlanText | undefined;
+  /** Whether the project has a list of ids that are kept out, which the process reads itself: it may be long. */
+  readonly keepsOut: boolean;
 }
 
 export const family = 'import-app';

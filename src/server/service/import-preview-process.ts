@@ -15,6 +15,7 @@ import { streamLoadedLate, fetchLoadedLate } from '../../plugins/outbound/load-l
 import { openSourceOf, openTableSource, openImportSource, type SourceOwner } from './import-source.ts';
 import { openImportTransform, type ImportTransformDeps } from './import-transform.ts';
 import type { ServiceDeps } from './service-deps.ts';
+import { findKeptOut } from '../../stores/metadata/kept-out-ids.ts';
 import type { PreflightResult } from '../../wire/contract/import-preflight.ts';
 import { assemblePreflight } from '../../imports/assemble.ts';
 import type { ProbedTarget } from '../../imports/preflight/preflight-context.ts';
@@ -90,7 +91,7 @@ function createPreview(
   const { db, settings, clock, staging } = deps;
   const dirs = importDirs(settings);
   const trust = outboundTrust(settings);
-  return async ({ projectId, source: plugin, settings: given, options, records, plan, tempDir }, signal) => {
+  return async ({ projectId, source: plugin, settings: given, options, records, plan, keepsOut, tempDir }, signal) => {
     await using opened = new AsyncDisposableStack();
     const stream = streamLoadedLate({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
     opened.defer(() => stream.close());
@@ -103,6 +104,7 @@ function createPreview(
         openTable: async (path) => openTableSource(places, projectId, tempDir, path),
         openTransform: openImportTransform(deps, projectId),
         plan,
+        keptOut: keepsOut ? await findKeptOut(db, projectId) : undefined,
         eventBytesMax: settings.captureEventBytesMax,
         now: () => clock.now(),
       },

@@ -35,6 +35,7 @@ beforeAll(async () => {
     options: { ...runOptions, format: 'amplitude' },
     records: 5,
     plan: undefined,
+    keepsOut: false,
   };
 });
 afterAll(async () => {

@@ -110,7 +110,9 @@ export const importRunSchema = Type.Object({
     skipped: counts,
     rejected: count,
     events: Type.Integer({ minimum: 0, description: 'Events converted from the records.' }),
-    left_out: Type.Record(Type.String(), count, { description: 'Events excluded by the choice, by reason.' }),
+    left_out: Type.Record(Type.String(), count, {
+      description: 'Events excluded by the choice, or because the project keeps their ids out, by reason.',
+    }),
     duplicates: count,
     loaded: Type.Integer({ minimum: 0, description: 'Events acknowledged by the target.' }),
     replaced: Type.Record(Type.String(), count, { description: 'Undone events of replaced runs, by run.' }),

@@ -28,7 +28,7 @@ describe('the check of an import into a project that keeps ids out', () => {
       const keptOut = async (): Promise<KeptOutList> => listOf("ada'\\é", '12345678901234567890');
       const result = await test.check({ keptOut, threads, limits: { threadBytesMin: 1 } });
       const { records, skipped, rejected, events, events_read: read, left_out: excluded } = result.totals;
-      const reason = 'an erased id is kept out';
+      const reason = 'an erased id is kept out (id_kept_out)';
       expect({ records, skipped, rejected, events, read, excluded }).toEqual({
         records: 120,
         skipped: { [reason]: 60 },
