@@ -36,6 +36,11 @@ describe('the runbooks', () => {
     }
   });
 
+  it('are those of alerts that a test fires by a planted fault', () => {
+    const tests = read('test/e2e/alerts.test.ts') + read('src/server/service/alerts.services.test.ts');
+    expect(alerts.filter(({ alert }) => !tests.includes(`'${alert}'`))).toEqual([]);
+  });
+
   it.each([...sections])(
     'say of %s what it means, how to confirm it, what to do, and when it has ended',
     (_alert, text) => {
