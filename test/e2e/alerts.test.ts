@@ -126,9 +126,13 @@ describe.skipIf(!canRun)(`an alert${canRun ? '' : ' (skipped: promtool is not in
     await untilQuiet();
   });
 
-  it('of processes fires when the only one is killed', async () => {
+  it('of processes fires when the only one is killed, and ends when it is started again', async () => {
+    const { host, port } = new URL(server.url);
     const killed = await around(() => server.kill());
     expect(firingAlerts([killed])).toEqual(['MillraceDown', 'MillraceGone']);
+    server = await startServer(server.dataDir, { MILLRACE_PORT: port });
+    expect(new URL(server.url).host).toBe(host);
+    await untilQuiet();
   });
 });
 
