@@ -217,6 +217,7 @@ function configOf(home: string, nodes: readonly Node[], { shard, replica, ports 
 <users>${userOf(user, password)}${grantedUser()}${unsuitableUser()}</users>${profiles()}<quotas><default/></quotas>
 ${strictAccess}
 ${soonRemoved}
+<background_pool_size>16</background_pool_size><background_fetches_pool_size>16</background_fetches_pool_size>
 <macros><shard>${(shard ?? -1) + 1}</shard><replica>${replica + 1}</replica></macros>
 <zookeeper><node><host>127.0.0.1</host><port>${keeper.port}</port></node></zookeeper>
 <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>

@@ -201,7 +201,7 @@ class Consumer {
       ...(siblings && { dueRebuilds: siblings.dueRebuilds, owns: siblings.owns }),
     });
     const onConflict = (): void => deps.metrics.count('millrace_profile_conflicts_total', {});
-    this.#storeDeps = { db, hold, reader, clock, failpoint, onConflict, insert: (window) => this.#insert(window) };
+    this.#storeDeps = { db, hold, reader, clock, failpoint, onConflict, insert: (...of) => this.#insert(...of) };
   }
 
   stop(): void {
@@ -371,11 +371,11 @@ class Consumer {
   }
 
   /** Inserts the window, retrying while the store is unavailable; other failures propagate. */
-  async #insert(window: Window): Promise<void> {
+  async #insert(window: Window, isRepeated: boolean): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       const startedAt = performance.now();
       try {
-        await this.#warnWhileSlow(window.lane, this.#inserts.insertBatch(window.rows, window.token));
+        await this.#warnWhileSlow(window.lane, this.#inserts.insertBatch(window.rows, window.token, isRepeated));
         const seconds = (performance.now() - startedAt) / 1000;
         this.#deps.metrics.observe('millrace_store_insert_seconds', {}, seconds);
         return;
@@ -464,7 +464,7 @@ class Consumer {
  * same numbers, and would treat new events as a repetition.
  */
 function insertsOf(reader: EventLogReader, store: EventStore): Pick<EventStore, 'insertBatch'> {
-  return { insertBatch: (rows, token) => store.insertBatch(rows, `${reader.id}:${token}`) };
+  return { insertBatch: (rows, token, isRepeated) => store.insertBatch(rows, `${reader.id}:${token}`, isRepeated) };
 }
 
 function exactLimits(lastSeq: number) {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { definePlugin, type TransformEvent } from '../plugins/plugin.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
-import type { StoredRow } from '../../test/support/event-store-double.ts';
+import { createRecordingStore, type StoredRow } from '../../test/support/event-store-double.ts';
 
 const dropSome = definePlugin({
   kind: 'transformation',
@@ -127,6 +127,29 @@ describe('exactly once', () => {
     });
     expect(left).toBeLessThanOrEqual(0);
     expect(state).toEqual(undisturbed);
+  });
+
+  it('a range that was recorded before is inserted as one that may have been tried', async () => {
+    const recording = createRecordingStore();
+    const seen = new Set<string>();
+    const marks: { readonly isRepeated: boolean | undefined; readonly wasTried: boolean }[] = [];
+    const insertBatch: typeof recording.store.insertBatch = async (rows, token, isRepeated) => {
+      marks.push({ isRepeated, wasTried: seen.has(token) });
+      seen.add(token);
+      await recording.store.insertBatch(rows, token);
+    };
+    const store = { ...recording.store, insertBatch };
+    await using bench = await createBench({ plugins: [dropSome], recording: { ...recording, store } });
+    await fill(bench);
+    let isFirst = true;
+    bench.setFailpoint((name) => {
+      if (name !== 'after_insert' || !isFirst) return;
+      isFirst = false;
+      throw new Error('interrupted');
+    });
+    await bench.drain();
+    expect(marks.filter(({ isRepeated, wasTried }) => isRepeated !== wasTried)).toEqual([]);
+    expect(marks.filter(({ wasTried }) => wasTried)).toHaveLength(1);
   });
 
   it('survives many failures in a row', async () => {

@@ -27,12 +27,17 @@ export async function readCursors(db: Queries): Promise<Readonly<Record<Lane, Re
   return { live: of('live'), historical: of('historical') };
 }
 
-/** Records that the range up to `end` is about to be inserted. @throws SlotLostError */
-export async function notePending(db: Metadata, hold: SlotHold, lane: Lane, end: number): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+/**
+ * Records that the range up to `end` is about to be inserted.
+ *
+ * @returns whether that was recorded before, so that it may have been inserted already
+ * @throws SlotLostError
+ */
+export async function notePending(db: Metadata, hold: SlotHold, lane: Lane, end: number): Promise<boolean> {
+  return await db.transaction().execute(async (tx) => {
     await holdSlot(tx, hold);
     const { pending } = await lockCursor(tx, { slot: hold.slot, lane });
-    if (pending.includes(end)) return;
+    if (pending.includes(end)) return true;
     const json = JSON.stringify([...pending, end]);
     await tx
       .updateTable('log_cursors')
@@ -40,6 +45,7 @@ export async function notePending(db: Metadata, hold: SlotHold, lane: Lane, end:
       .where('slot', '=', hold.slot)
       .where('lane', '=', lane)
       .execute();
+    return false;
   });
 }
 

@@ -35,7 +35,7 @@ export interface StoreDeps {
   readonly clock: Clock;
   readonly failpoint: Failpoint;
   /** Inserts rows, retrying while the store is unavailable. */
-  readonly insert: (window: Window) => Promise<void>;
+  readonly insert: (window: Window, isRepeated: boolean) => Promise<void>;
   /** Called whenever another slot has changed the same persons or groups. */
   readonly onConflict?: () => void;
 }
@@ -54,9 +54,9 @@ const sharedTriesMax = 3;
  */
 export async function storeWindow(deps: StoreDeps, window: Window): Promise<void> {
   const { db, hold, failpoint } = deps;
-  await notePending(db, hold, window.lane, window.to);
+  const isRepeated = await notePending(db, hold, window.lane, window.to);
   failpoint('before_insert');
-  for (const part of rowParts(window)) if (part.rows.rows > 0) await deps.insert(part);
+  for (const part of rowParts(window)) if (part.rows.rows > 0) await deps.insert(part, isRepeated);
   failpoint('after_insert');
   await commitWindow(deps, window);
   failpoint('after_metadata_commit');

@@ -115,7 +115,7 @@ export function storeWhenAsked(connect: () => Promise<EventStore>): EventStore {
     return connecting;
   };
   return {
-    insertBatch: async (batch, token) => (await store()).insertBatch(batch, token),
+    insertBatch: async (...of) => (await store()).insertBatch(...of),
     deleteRun: async (rows, watch) => (await store()).deleteRun(rows, watch),
     removeExpired: async (month, expiries) => (await store()).removeExpired(month, expiries),
     erase: async (rows, watch) => (await store()).erase(rows, watch),

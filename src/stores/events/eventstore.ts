@@ -56,8 +56,11 @@ export interface DeleteWatch {
 }
 
 export interface EventStore {
-  /** Token: at most 200 characters of `[A-Za-z0-9_:.-]`, unique per batch content, the same at every retry. */
-  insertBatch(batch: RowBatch, token: string): Promise<void>;
+  /**
+   * Token: at most 200 characters of `[A-Za-z0-9_:.-]`, unique per batch content, the same at every retry. `isRepeated`: another process may
+   * have tried before; default false.
+   */
+  insertBatch(batch: RowBatch, token: string, isRepeated?: boolean): Promise<void>;
   deleteRun(rows: RunDays, watch?: DeleteWatch): Promise<void>;
   /** Month of the events' `day`: 202403 is March 2024. */
   removeExpired(month: number, expiries: readonly ProjectExpiry[]): Promise<RemovedRows>;

@@ -17,6 +17,7 @@ import {
 } from './cluster-layout.ts';
 import { changeOnShard, type ShardChange } from './change-on-shard.ts';
 import { deleteOnShard } from './delete-on-shard.ts';
+import { insertOnShard } from './insert-on-shard.ts';
 import { eraseOnShard } from './erase-on-shard.ts';
 import { eraseConditions } from '../erase-sql.ts';
 import { Replicas } from './replicas.ts';
@@ -142,12 +143,14 @@ interface Cluster {
   readonly shards: readonly Replicas[];
   readonly all: Replicas;
   readonly slots: readonly number[];
+  /** As in `insertOnShard`. */
+  readonly unsure: Set<string>;
 }
 
 function openCluster(servers: Servers, url: URL, layout: ClusterLayout): Cluster {
   const shards = layout.replicas.map((replicas) => new Replicas(replicas.map((replica) => servers.of(replica))));
   const all = new Replicas([...new Set([servers.of(url), ...shards.flatMap((shard) => shard.servers)])]);
-  return { shards, all, slots: slotsOf(layout) };
+  return { shards, all, slots: slotsOf(layout), unsure: new Set() };
 }
 
 interface ClusterStoreDeps {
@@ -161,10 +164,10 @@ interface ClusterStoreDeps {
 function clusterStore(deps: ClusterStoreDeps): RunStore {
   const { servers, opening, pollMs } = deps;
   return {
-    async insertBatch(batch, token) {
+    async insertBatch(batch, token, isRepeated = false) {
       // Checks the token, also when there is nothing to insert.
       insertSql(token, '', target);
-      if (batch.rows > 0) await insertByShard(await opening(), batch, token, target);
+      if (batch.rows > 0) await insertByShard(await opening(), batch, token, { ...target, isRepeated });
     },
     async deleteRun(rows, watch) {
       // Checks the arguments even if no shard can be reached.
@@ -245,16 +248,18 @@ function shardTables(change: RunTableChange, form: SchemaForm): Pick<ShardChange
 
 /** Resolves once every shard has its rows. After a failure, repeating the call adds missing rows: each shard has a separate token. */
 async function insertByShard(
-  { shards, slots }: Cluster,
+  { shards, slots, unsure }: Cluster,
   batch: RowBatch,
   token: string,
-  into: InsertTarget,
+  into: InsertTarget & { readonly isRepeated?: boolean },
 ): Promise<void> {
   const parts = shards.length === 1 ? [batch] : splitByShard(batch, slots);
   const insert = async (part: RowBatch | undefined, at: number): Promise<void> => {
     if (part === undefined) return;
     const sql = insertSql(shards.length === 1 ? token : `${token}:s${at}`, '', into);
-    await shards[at]?.use((server) => server.insert(sql, part));
+    if (into.isRepeated === true) unsure.add(sql);
+    const shard = shards[at];
+    if (shard !== undefined) await insertOnShard(shard, { sql, batch: part }, unsure);
   };
   const ended = await Promise.allSettled(parts.map(insert));
   for (const result of ended) if (result.status === 'rejected') throw result.reason;

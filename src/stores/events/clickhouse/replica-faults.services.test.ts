@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { countRows, insertRows, newProject, testRow } from '../../../../test/conformance/event-store/event-store.ts';
+import { canMount, fillDisk, freeDisk } from '../../../../test/support/clickhouse-disk.ts';
 import {
   askReplica,
   replaceReplica,
@@ -27,6 +30,7 @@ import { connectClickhouse } from './connect-clickhouse.ts';
 const servers = testReplicas();
 const isReplicated = (servers[0]?.length ?? 0) > 2;
 const reason = isReplicated ? '' : ' (skipped: no three replicas of a shard, see tools/with-clickhouse.ts)';
+const keeperAwayMs = 30_000;
 const limits = { sampleMax: 10_000, eventsMax: 10, propertiesMax: 10, textsMax: 5, textCharsMax: 100 };
 const hostile = ["o'brien \\ '", 'nul\u0000byte', '😀 ü', '12345678901234567890'];
 
@@ -174,6 +178,54 @@ describe.skipIf(!isReplicated)(`faults of ClickHouse replicas${reason}`, () => {
     await untilCaughtUp();
     await checkCounts();
   });
+
+  it('an insert that begins while Keeper is away is stored once when it is back, and events are read in the meantime', async () => {
+    const project = newProject();
+    await insertRows(store, `kept-${project}`, rowsOf(project));
+    await untilCaughtUp();
+    const home = process.env.CLICKHOUSE_KEEPER_HOME ?? '';
+    await killClickhouse(home);
+    const insert = (): Promise<void> => insertRows(store, `keeper-${project}`, rowsOf(project, { event: 'waited' }));
+    const inserted = insert().catch(insert);
+    try {
+      await sleep(keeperAwayMs);
+      expect((await countRows(store, project)).shown).toBe(200);
+      await expect.poll(() => store.health()).toMatchObject({ ok: false, detail: expect.stringContaining('Keeper') });
+    } finally {
+      startClickhouse(home);
+    }
+    await inserted;
+    expect(await countRows(store, project)).toEqual({ all: 400, shown: 400 });
+    await untilCaughtUp();
+  });
+
+  it.skipIf(!canMount())(
+    'events are stored while the disk of the preferred replica is full, and it catches up later',
+    async () => {
+      const project = newProject();
+      const home = homeOf(preferred);
+      await untilCaughtUp();
+      await fillDisk(home, 2_000_000);
+      // About 300 kB after compression.
+      const large = (event: string): EventRow[] =>
+        Array.from({ length: 200 }, (_, i) => {
+          const properties = JSON.stringify({ text: randomBytes(1500).toString('hex') });
+          return testRow(project, { distinctId: `user-${i}`, event, properties });
+        });
+      try {
+        await expect.poll(() => stateOfReplicas(access)).toBe('');
+        // More than the disk has left.
+        for (let at = 0; at < 10; at++) await insertRows(store, `full-${project}-${at}`, large(`e${at}`));
+        // Reads prefer the full one until it is ten seconds behind.
+        await expect.poll(() => countRows(store, project)).toEqual({ all: 2000, shown: 2000 });
+        expect((await store.health()).ok).toBe(true);
+      } finally {
+        await freeDisk(home);
+      }
+      await untilCaughtUp();
+      expect(await copies(`project_id = ${project}`)).toBe(3 * 2000);
+    },
+  );
 
   it('events are stored and read while a server without its disk runs, which has all of them once it is replaced', async () => {
     const project = newProject();
