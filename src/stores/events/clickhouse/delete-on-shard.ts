@@ -23,11 +23,10 @@ type ReplicaDelete = { readonly isKnown: boolean; readonly isDone: boolean; read
  * silently for minutes. So the replicas are polled after a while, and what is missing is reported.
  */
 export async function deleteOnShard(shard: Replicas, work: DeleteOnShard, watch: DeleteWatch = {}): Promise<void> {
-  if (await isDoneSoon(shard, work, watch)) return;
-  const id = await shard.use((server) => deleteId(server, work));
-  if (id === undefined) {
-    throw new StoreUnavailableError(`Expected ${work.where} to have received the delete, but it has not yet`);
-  }
+  const statement = startDelete(shard, work);
+  if ((await within(statement, work, watch)) === 'done') return;
+  const id = await listedId(shard, work, statement, watch);
+  if (id === undefined) return;
   for (;;) {
     const states = await Promise.all(shard.servers.map((server) => replicaDelete(server, id, work)));
     const missing = shard.servers.flatMap((server, at) => lackOf(server, states[at]));
@@ -37,22 +36,62 @@ export async function deleteOnShard(shard: Replicas, work: DeleteOnShard, watch:
   }
 }
 
-/** Returns false if the engine has accepted the delete and not completed it. */
-async function isDoneSoon(shard: Replicas, work: DeleteOnShard, { signal }: DeleteWatch): Promise<boolean> {
-  const { sql, settings } = work;
+/** Resolves when the statement ends: done, or accepted while a replica is unavailable. */
+async function startDelete(shard: Replicas, { sql, settings }: DeleteOnShard): Promise<'done' | 'accepted'> {
+  try {
+    await shard.use((server) => server.command(sql, settings));
+    return 'done';
+  } catch (error) {
+    // The caller repeats a delete that no server accepted.
+    if (error instanceof StoreUnavailableError && !(error instanceof ServerAwayError)) return 'accepted';
+    throw error;
+  }
+}
+
+type Statement = ReturnType<typeof startDelete>;
+
+/** Waits for the statement until the next poll. The server continues regardless of its client. */
+async function within(
+  statement: Statement,
+  { pollMs }: DeleteOnShard,
+  { signal }: DeleteWatch,
+): Promise<Awaited<Statement> | 'running'> {
+  statement.catch(() => undefined);
   const over = new AbortController();
   const stopped = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
-  const statement = shard.use((server) => server.command(sql, settings)).then(() => true);
-  // The server continues regardless of its client, and polling the replicas shows the outcome.
-  statement.catch(() => undefined);
   try {
-    return await Promise.race([statement, sleep(work.pollMs, false, { signal: stopped })]);
-  } catch (error) {
-    // It was accepted, and a replica is unavailable. The caller repeats a delete that no server accepted.
-    if (error instanceof StoreUnavailableError && !(error instanceof ServerAwayError)) return false;
-    throw error;
+    return await Promise.race([statement, sleep(pollMs, 'running' as const, { signal: stopped })]);
   } finally {
     over.abort();
+  }
+}
+
+/** Polls without a listed delete after the statement has ended without a result: it was probably not accepted. */
+const unlistedPollsMax = 12;
+
+/**
+ * Waits until a server lists the delete: a busy one does so late, while the statement runs. Returns `undefined` if the statement
+ * is done before. Throws StoreUnavailableError if it has ended, and no delete is listed.
+ */
+async function listedId(
+  shard: Replicas,
+  work: DeleteOnShard,
+  statement: Statement,
+  watch: DeleteWatch,
+): Promise<string | undefined> {
+  for (let left = unlistedPollsMax; ;) {
+    const id = await shard.use((server) => deleteId(server, work));
+    if (id !== undefined) return id;
+    const state = await within(statement, work, watch);
+    if (state === 'done') return undefined;
+    watch.onWait?.(`${work.where} has not received the delete yet`);
+    if (state === 'running') continue;
+    if ((left -= 1) === 0) {
+      throw new StoreUnavailableError(
+        `Expected ${work.where} to have received the delete, but no server lists it after ${unlistedPollsMax} polls`,
+      );
+    }
+    await sleep(work.pollMs, undefined, { signal: watch.signal });
   }
 }
 
