@@ -104,7 +104,11 @@ describe.skipIf(grantedUrl === '')(`a user with exactly the rights of the guide$
 
   it('reads every granted system table and no other', async () => {
     const { store, close } = await openGranted();
-    for (const table of grantedTables()) await store.query(`SELECT count() FROM system.${table}`);
+    const read = (table: string) => store.query(`SELECT count() FROM system.${table}`);
+    // Without a cluster nothing queues in Keeper; the engine checks the right before it says so.
+    const ofKeeper = cluster === '' ? ['distributed_ddl_queue'] : [];
+    for (const table of grantedTables().filter((each) => !ofKeeper.includes(each))) await read(table);
+    for (const table of ofKeeper) await expect(read(table)).rejects.toThrow('no Zookeeper configuration');
     await expect(store.query('SELECT count() FROM system.processes')).rejects.toThrow('denied a query');
     await close();
   });
