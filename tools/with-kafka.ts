@@ -53,6 +53,7 @@ async function withBroker(
     return await work({
       KAFKA_BROKERS: broker.plain,
       KAFKA_TLS_BROKERS: broker.tls,
+      KAFKA_MUTUAL_TLS_BROKERS: broker.mutual,
       KAFKA_TLS_CA_FILE: broker.caFile,
       KAFKA_USER: kafkaUser,
       KAFKA_PASSWORD: kafkaPassword,

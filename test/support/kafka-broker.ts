@@ -110,6 +110,7 @@ function canRun(program: string, args: readonly string[]): boolean {
 interface Ports {
   readonly plain: number;
   readonly tls: number;
+  readonly mutual: number;
   readonly controller: number;
 }
 
@@ -132,20 +133,33 @@ export interface KafkaBroker extends KafkaNode {
   readonly plain: string;
   /** TLS and SASL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512) with kafkaUser and kafkaPassword. */
   readonly tls: string;
+  /** TLS with a client certificate, of which it accepts that of `caFile` alone; its key is in keys.p12 of the same directory. */
+  readonly mutual: string;
   /** The certificate, which is its own authority. */
   readonly caFile: string;
 }
 
 /** Formats and starts a separate broker. `directory` must be empty; the caller removes it after `kill`. */
 export async function startKafkaBroker(jars: KafkaJars, directory: string): Promise<KafkaBroker> {
-  const ports: Ports = { plain: await freePort(), tls: await freePort(), controller: await freePort() };
+  const ports: Ports = {
+    plain: await freePort(),
+    tls: await freePort(),
+    mutual: await freePort(),
+    controller: await freePort(),
+  };
   const caFile = makeCertificate(directory);
   const scram = ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((kind) => [
     '--add-scram',
     `${kind}=[name=${kafkaUser},password=${kafkaPassword}]`,
   ]);
   const node = await startKafkaNode(jars, directory, serverSettings(directory, ports), ['--standalone', ...scram]);
-  return { ...node, plain: `127.0.0.1:${ports.plain}`, tls: `localhost:${ports.tls}`, caFile };
+  return {
+    ...node,
+    plain: `127.0.0.1:${ports.plain}`,
+    tls: `localhost:${ports.tls}`,
+    mutual: `localhost:${ports.mutual}`,
+    caFile,
+  };
 }
 
 /** Formats the directory and starts a process with these settings; ready when it resolves. */
@@ -220,14 +234,17 @@ function makeCertificate(directory: string): string {
   return file;
 }
 
-function serverSettings(directory: string, { plain, tls, controller }: Ports): Record<string, string> {
+function serverSettings(directory: string, { plain, tls, mutual, controller }: Ports): Record<string, string> {
   const plainUser = `org.apache.kafka.common.security.plain.PlainLoginModule required user_${kafkaUser}="${kafkaPassword}";`;
   const scram = 'org.apache.kafka.common.security.scram.ScramLoginModule required;';
   return {
     'node.id': '1',
     'controller.quorum.bootstrap.servers': `127.0.0.1:${controller}`,
-    listeners: `PLAINTEXT://127.0.0.1:${plain},SASL_SSL://localhost:${tls},CONTROLLER://127.0.0.1:${controller}`,
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT',
+    listeners: `PLAINTEXT://127.0.0.1:${plain},SASL_SSL://localhost:${tls},MUTUAL://localhost:${mutual},CONTROLLER://127.0.0.1:${controller}`,
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,MUTUAL:SSL,CONTROLLER:PLAINTEXT',
+    'listener.name.mutual.ssl.client.auth': 'required',
+    'listener.name.mutual.ssl.truststore.type': 'PEM',
+    'listener.name.mutual.ssl.truststore.location': join(directory, 'ca.pem'),
     'ssl.keystore.location': join(directory, 'keys.p12'),
     'ssl.keystore.password': 'changeit',
     'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',

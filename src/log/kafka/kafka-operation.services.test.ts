@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
 import { readFile } from 'node:fs/promises';
 import { Admin, Producer } from '@platformatic/kafka';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -192,5 +194,35 @@ describe.skipIf(tlsBrokers === '')('a broker that requires TLS and a user', () =
   ] as const)('%o is refused with what to change', async (more, name, sentence) => {
     const opening = openKafkaLogWriter(await optionsWith(more), { cursors: noCursors });
     await expect(opening).rejects.toMatchObject({ name, message: expect.stringContaining(sentence) });
+  });
+});
+
+const mutualBrokers = process.env.KAFKA_MUTUAL_TLS_BROKERS ?? '';
+
+describe.skipIf(mutualBrokers === '')('a broker that requires a client certificate', () => {
+  const optionsWith = async (certificate: string, key: string) => {
+    const broker = parseBroker(mutualBrokers);
+    if (broker === undefined) throw new Error('expected a broker');
+    const ca = await readFile(caFile, 'utf8');
+    const login = { user: '', password: '', mechanism: 'PLAIN' } as const;
+    return testOptions({ brokers: [broker], access: kafkaAccess({ tls: 'auto', ca, certificate, key, ...login }) });
+  };
+
+  it('appends and reads with the certificate and its key', async () => {
+    const store = join(dirname(caFile), 'keys.p12');
+    const args = ['pkcs12', '-in', store, '-nocerts', '-nodes', '-passin', 'pass:changeit'];
+    const key = execFileSync('openssl', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    const options = await optionsWith(await readFile(caFile, 'utf8'), key);
+    const writer = await openKafkaLogWriter(options, { cursors: noCursors });
+    await writer.append('live', record('a'), 1);
+    const readers = await openKafkaLogReaders(options, {});
+    expect(texts(await readers.reader(1).read('live', 0, noLimits))).toEqual(['a']);
+    await readers.close();
+    await writer.close();
+  });
+
+  it('refuses a client without one', async () => {
+    const opening = openKafkaLogWriter(await optionsWith('', ''), { cursors: noCursors });
+    await expect(opening).rejects.toThrow('did not answer as expected');
   });
 });

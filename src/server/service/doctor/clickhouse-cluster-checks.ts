@@ -192,12 +192,19 @@ async function findQuorum({ shards, schema }: ClickhouseSubject): Promise<Outcom
   });
 }
 
+/** Keeper has no queue before the first statement. */
+const hasNoQueue = ({ message }: Error): boolean => /Code: 999[.,].*No node/s.test(message);
+
 async function findStuckStatements({ server, settings }: ClickhouseSubject): Promise<Outcome> {
   const sql = `SELECT entry, host, dateDiff('second', query_create_time, now()) AS seconds FROM system.distributed_ddl_queue
 WHERE cluster = {cluster:String} AND status IN ('Inactive', 'Active') AND query_create_time < now() - ${ddlSecondsMax}
 ORDER BY entry LIMIT 5`;
-  const rows = await server.rows<{ entry: string; host: string; seconds: string }>(sql, {
-    cluster: settings.clickhouseCluster,
-  });
+  const params = { cluster: settings.clickhouseCluster };
+  const rows = await server
+    .rows<{ entry: string; host: string; seconds: string }>(sql, params)
+    .catch((error: unknown) => {
+      if (error instanceof Error && hasNoQueue(error)) return [];
+      throw error;
+    });
   return rows.map(({ entry, host, seconds }) => `${entry} has waited for ${host} for ${seconds} s`);
 }
