@@ -78,7 +78,7 @@ const pages: readonly OpenPage[] = [
   { route: 'persons/$distinctId', path: () => 'persons/ada' },
   { route: 'groups', path: () => 'groups', input: search('Search keys') },
   { route: 'tracking-plan', path: () => 'tracking-plan?event=%2B', input: field('Event name') },
-  { route: 'exports', path: () => 'exports', input: field('Distinct id') },
+  { route: 'exports', path: () => 'exports', input: field('Distinct ids') },
   { route: 'erasures', path: () => 'erasures', input: field('Distinct ids') },
   { route: 'warnings', path: () => 'warnings', input: search('Search warnings') },
   {
