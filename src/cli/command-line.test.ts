@@ -153,9 +153,14 @@ describe('the service that healthcheck and doctor check', () => {
     const findings = stdout
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line) as { name: string });
-    const detail = 'no service responds at http://127.0.0.1:9';
-    expect(findings).toContainEqual({ name: 'service', state: 'warning', detail });
+      .map((line) => JSON.parse(line) as object);
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        code: 'service_running',
+        state: 'warning',
+        detail: expect.stringContaining('no service responds at http://127.0.0.1:9'),
+      }),
+    );
   });
 });
 

@@ -8,7 +8,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { fillProject, type FilledProject } from '../support/console-project.ts';
-import { runCommand } from '../support/command.ts';
+import { spawnCommand } from '../support/command.ts';
 import { openTabs, type Tab, type Tabs } from '../support/console-tabs.ts';
 import { hasProc, whileStoreStands } from '../support/processes.ts';
 import { freePort, personalKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
@@ -182,7 +182,7 @@ describe.skipIf(!chromiumPath)('every page of the console', () => {
     await tabs.each(({ page }) => overlay(page).waitFor());
     // A session has the scopes of its key, and the page of erasures needs one that * does not include.
     const create = ['keys', 'create', 'every page', '--scope', '*', 'erasure:read'];
-    const key = (await runCommand(create, { env: { MILLRACE_DATA_DIR: dataDir.path } })).stdout.trim();
+    const key = (await spawnCommand(create, { env: { MILLRACE_DATA_DIR: dataDir.path } })).stdout.trim();
     await tabs.each(async ({ page }) => {
       await overlay(page).getByLabel('Or sign in with a personal API key').fill(key);
       await overlay(page).getByRole('button', { name: 'Sign in' }).click();

@@ -75,7 +75,11 @@ describe('checks of the machine', () => {
   it.skipIf(process.platform !== 'linux')('a low limit of open files is found, by the command', () => {
     const bin = fileURLToPath(new URL('../../../../bin/millrace.js', import.meta.url));
     const command = `ulimit -n 512; exec "$0" "$1" doctor --json --port 0 --data-dir "$2"`;
-    const out = execFileSync('bash', ['-c', command, process.execPath, bin, join(dir, 'new')], { encoding: 'utf8' });
+    const out = execFileSync('bash', ['-c', command, process.execPath, bin, join(dir, 'new')], {
+      encoding: 'utf8',
+      // Without settings of other tests, such as servers.
+      env: { PATH: process.env['PATH'] },
+    });
     const found = out
       .trim()
       .split('\n')
