@@ -5,14 +5,16 @@
  * compares events, persons and groups of both over the API. Then it exports Parquet, which DuckDB and, with `--python`, pyarrow must read as
  * the same rows.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -51,6 +53,17 @@ function say(text: string): void {
 function check(holds: boolean, text: string): void {
   say(`${holds ? 'holds' : 'FAILS'}: ${text}`);
   if (!holds) failed = true;
+}
+
+/** Meanwhile this process notices connections that its services close. */
+async function runProgram(program: string, args: readonly string[]) {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [stdout, stderr, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number | null]>,
+  ]);
+  return { stdout, stderr, status };
 }
 
 const firstMs = Date.now() - 30 * 86_400_000;
@@ -208,7 +221,7 @@ check(await download(server, parquet, at('parquet')), 'so have the files of Parq
 const lines = await sumOfLines(at('export'));
 check((await sumByDuckDb(at('parquet'))) === lines, `DuckDB reads the same rows: ${lines}`);
 if (options.python !== undefined) {
-  const { stdout, stderr } = spawnSync(options.python, ['-c', pythonProgram, at('parquet')], { encoding: 'utf8' });
+  const { stdout, stderr } = await runProgram(options.python, ['-c', pythonProgram, at('parquet')]);
   if (stderr !== '') say(stderr);
   check(stdout.trim() === `${lines} timestamp[us, tz=UTC]`, `pyarrow reads the same rows: ${stdout.trim()}`);
 }
@@ -216,7 +229,7 @@ if (options.python !== undefined) {
 const target = await startServer(at('target'), {}, { readyMs: 300_000 });
 const words = ['bin/millrace.js', 'import', 'millrace', at('export'), '--to', target.url];
 const keys = ['--project-key', projectKey, '--api-key', personalKey, '--state-dir', at('runs')];
-const imported = spawnSync(process.execPath, [...words, ...keys], { encoding: 'utf8' });
+const imported = await runProgram(process.execPath, [...words, ...keys]);
 say(`import ended with ${imported.status}: ${imported.stderr.trim().split('\n').slice(-3).join('; ')}`);
 check(imported.status === 0, 'the import is exact');
 for (const kind of ['events', 'persons', 'groups'] as const) {
