@@ -182,7 +182,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       async () => (await import('./commands/move.ts')).moveCommand,
       {
         'move [options]':
-          'copy a data directory to PostgreSQL and ClickHouse and compare the copy; the same command resumes it',
+          'copy a data directory or a cluster to new stores and compare the copy; the same command resumes it',
       },
     ],
   ],

@@ -205,7 +205,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   doctor: ['doctor', 'doctor --data-dir /srv/millrace'],
   backup: ['backup --to /backups/2026-11-23', 'backup --data-dir /srv/millrace --to s3://my-backups/2026-11-23'],
   restore: ['restore --from /backups/2026-11-23 --data-dir ./restored'],
-  move: ['move --data-dir ./data --to cluster.json'],
+  move: ['move --data-dir ./data --to cluster.json', 'move --to new-cluster.json'],
   healthcheck: ['healthcheck', 'healthcheck http://127.0.0.1:9000 --timeout 2'],
   openapi: ['openapi > openapi.json'],
   completion: ['source <(millrace completion bash)', 'completion fish > ~/.config/fish/completions/millrace.fish'],

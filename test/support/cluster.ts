@@ -1,7 +1,7 @@
 /** A cluster on this machine: real Kafka (unless PostgreSQL has the event log), PostgreSQL and processes; ClickHouse and the bucket are stand-ins over HTTP. */
 import { randomUUID } from 'node:crypto';
 import { testBucketServer } from './bucket-server.ts';
-import { ClickhouseStandIn } from './clickhouse-stand-in.ts';
+import { ClickhouseStandIn, standInCluster } from './clickhouse-stand-in.ts';
 import { kafkaBrokers } from './kafka-servers.ts';
 import { startServer, tempDataDir, type TestServer } from './server.ts';
 
@@ -19,15 +19,17 @@ export interface TestCluster extends AsyncDisposable {
 interface ClusterOptions {
   readonly slots?: number;
   readonly eventLog?: 'kafka' | 'postgres';
+  /** Of ClickHouse; 0: one server without a cluster. */
+  readonly shards?: number;
 }
 
 /** Without a process yet. `databaseUrl`: an empty database. */
 export async function openCluster(
   databaseUrl: string,
-  { slots = 4, eventLog = 'kafka' }: ClusterOptions = {},
+  { slots = 4, eventLog = 'kafka', shards = 0 }: ClusterOptions = {},
 ): Promise<TestCluster> {
   await using cleanup = new AsyncDisposableStack();
-  const clickhouse = new ClickhouseStandIn();
+  const clickhouse = new ClickhouseStandIn({ shards });
   cleanup.defer(() => clickhouse.close());
   const bucket = cleanup.use(await testBucketServer({ bucket: 'millrace', accessKeyId: 'millrace' }));
   const env = {
@@ -36,6 +38,10 @@ export async function openCluster(
     DATABASE_URL: databaseUrl,
     MILLRACE_DATABASE_CONNECTIONS: '9',
     CLICKHOUSE_URL: await clickhouse.listen(),
+    ...(shards > 0 && {
+      MILLRACE_CLICKHOUSE_CLUSTER: standInCluster,
+      MILLRACE_CLICKHOUSE_REPLICAS: clickhouse.replicas,
+    }),
     MILLRACE_IMPORT_STAGING: 's3://millrace/staging',
     MILLRACE_IMPORT_STAGING_ENDPOINT: bucket.endpoint,
     MILLRACE_IMPORT_STAGING_ACCESS_KEY_ID: 'millrace',
@@ -56,7 +62,7 @@ export async function openCluster(
   };
 }
 
-function kafkaSettings(): Readonly<Record<string, string>> {
+export function kafkaSettings(): Readonly<Record<string, string>> {
   return {
     KAFKA_BROKERS: kafkaBrokers,
     MILLRACE_KAFKA_TOPIC_PREFIX: `cluster-${randomUUID()}`,

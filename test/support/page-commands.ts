@@ -85,6 +85,11 @@ export const notRun: readonly (Blocks & { readonly reason: string })[] = [
   },
   {
     page: guide('operations'),
+    heading: 'Move a cluster to another one',
+    reason: 'wants a cluster; src/server/service/move.services.test.ts moves one',
+  },
+  {
+    page: guide('operations'),
     heading: 'Traces and metrics over OTLP',
     reason: 'runs the service; test/e2e/open-telemetry.test.ts does so with a collector',
   },

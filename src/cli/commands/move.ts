@@ -21,6 +21,9 @@ const targetOptions = [
   ['--to-clickhouse-url <url>', 'toClickhouseUrl', 'clickhouseUrl', 'ClickHouse to move to'],
   ['--to-clickhouse-cluster <name>', 'toClickhouseCluster', 'clickhouseCluster', 'its cluster'],
   ['--to-clickhouse-replicas <addresses>', 'toClickhouseReplicas', 'clickhouseReplicas', 'addresses of its servers'],
+  ['--to-kafka-brokers <addresses>', 'toKafkaBrokers', 'kafkaBrokers', 'Kafka of the new event log'],
+  ['--to-event-log <place>', 'toEventLog', 'eventLog', '`postgres`: the new event log is in --to-database-url'],
+  ['--to-slots <number>', 'toSlots', 'slots', 'slots of the new event log'],
 ] as const satisfies readonly (readonly [string, string, SettingName, string])[];
 
 export function moveCommand(parent: Command, terminal: Terminal): void {
@@ -64,7 +67,7 @@ function withoutSettings(env: CommandProcess['env']): Readonly<Record<string, st
 }
 
 async function run(settings: Settings, target: Settings, terminal: Terminal): Promise<MoveReport> {
-  const [{ moveDataDir }, { createLog, stderrLines }, { MoveRefusedError }] = await Promise.all([
+  const [{ moveStores }, { createLog, stderrLines }, { MoveRefusedError }] = await Promise.all([
     import('../../server/service/move.ts'),
     import('../../server/telemetry/log.ts'),
     import('../../stores/move/move.ts'),
@@ -86,7 +89,7 @@ async function run(settings: Settings, target: Settings, terminal: Terminal): Pr
       settings.logLevel === 'info' ? 'warn' : settings.logLevel,
       stderrLines(() => undefined),
     );
-    return await moveDataDir(settings, target, { log, progress });
+    return await moveStores(settings, target, { log, progress });
   } catch (error) {
     if (error instanceof MoveRefusedError) throw new CommandError('failed', error.message, { cause: error });
     throw error;
@@ -95,25 +98,31 @@ async function run(settings: Settings, target: Settings, terminal: Terminal): Pr
   }
 }
 
-function summaryOf(report: MoveReport, { dataDir }: Settings, target: Settings): string[] {
+function summaryOf(report: MoveReport, { dataDir, databaseUrl }: Settings, target: Settings): string[] {
+  const old = databaseUrl === '' ? `${dataDir} is unchanged; a service started on it reports` : oldCluster;
   const tables = Object.keys(report.tables).length;
   const months = Object.keys(report.months).length;
   return [
     `moved ${counted(report.rows, 'row')} of ${counted(tables, 'table')} and ${counted(report.events, 'event')} of ${counted(months, 'month')}; counts and checksums agree`,
-    `${dataDir} is unchanged; a service started on it reports that it was moved`,
+    `${old} that it was moved`,
     `next: start "millrace serve" with ${settingsOf(target)} and a separate data directory; then send to its address`,
     ...(isCluster(target) ? ['its first start creates the slots of the event log'] : []),
   ];
 }
 
+const oldCluster =
+  'the old stores are unchanged, except for the table move_to in their database; a process started on them reports';
+
 /** Returns the settings of the next start; addresses that contain passwords by name only. */
 function settingsOf(target: Settings): string {
-  const { clickhouseCluster, clickhouseReplicas, kafkaBrokers } = target;
+  const { clickhouseCluster, clickhouseReplicas, kafkaBrokers, slots } = target;
   const log = eventLogOf(target) === 'postgres' ? 'MILLRACE_EVENT_LOG=postgres' : `KAFKA_BROKERS='${kafkaBrokers}'`;
   return [
     'DATABASE_URL and CLICKHOUSE_URL of the new stores',
     ...(clickhouseCluster === '' ? [] : [`MILLRACE_CLICKHOUSE_CLUSTER='${clickhouseCluster}'`]),
     ...(clickhouseReplicas === '' ? [] : [`MILLRACE_CLICKHOUSE_REPLICAS='${clickhouseReplicas}'`]),
-    ...(isCluster(target) ? [log, 'MILLRACE_IMPORT_STAGING at a bucket (s3://bucket/prefix)'] : []),
+    ...(isCluster(target)
+      ? [log, `MILLRACE_SLOTS=${slots}`, 'MILLRACE_IMPORT_STAGING at a bucket (s3://bucket/prefix)']
+      : []),
   ].join(', ');
 }

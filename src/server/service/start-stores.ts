@@ -33,11 +33,13 @@ import { migrate } from '../../stores/metadata/migrate.ts';
 import type { Dialect } from '../../stores/metadata/database.ts';
 import { createSlots } from '../../stores/metadata/slot-leases.ts';
 import { deleteExpiredSessions } from '../../stores/metadata/sessions.ts';
+import { databaseMoveProblem } from '../../stores/move/move-state.ts';
 import { unfinishedMove } from '../../stores/move/unfinished-move.ts';
 import { builtInPlugins } from '../../plugins/built-in/registry.ts';
 import { syncPlugins } from '../../plugins/built-in/sync-plugins.ts';
 import type { Log } from '../telemetry/log.ts';
 import { isCluster } from '../config/event-log-kind.ts';
+import { ConfigError } from '../config/load.ts';
 import { setTimeout as sleep, setTimeout } from 'node:timers/promises';
 import { lanes, LogUnavailableError, type EventLogWriter } from '../../log/eventlog.ts';
 import { readCursor } from '../../pipeline/cursors.ts';
@@ -158,7 +160,7 @@ async function prepareMetadata(
   { settings, clock }: MetadataDeps,
   { db, dialect }: ClaimedMetadata,
 ): Promise<Bootstrapped> {
-  if (dialect === 'postgres' && (await unfinishedMove(db)) !== undefined) throw new UnfinishedMoveError();
+  if (dialect === 'postgres') await checkMoves(db);
   await migrate(db, dialect);
   // Here, so that a process with another number of slots ends with a message before it does any work.
   if (isCluster(settings)) await createSlots(db, settings.slots);
@@ -171,6 +173,12 @@ async function prepareMetadata(
   await syncPlugins(db, builtInPlugins, now);
   await deleteExpiredSessions(db, now);
   return first;
+}
+
+async function checkMoves(db: Metadata): Promise<void> {
+  if ((await unfinishedMove(db)) !== undefined) throw new UnfinishedMoveError();
+  const problem = await databaseMoveProblem(db);
+  if (problem !== undefined) throw new ConfigError([problem]);
 }
 
 async function metadataHealth(db: Metadata, claim: DatabaseClaim | undefined): Promise<HealthResult> {

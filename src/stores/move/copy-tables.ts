@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Failpoint } from '../../base/failpoint.ts';
-import type { Database, Metadata } from '../metadata/database.ts';
-import type { Queries } from '../metadata/queries.ts';
+import { tables, type Database, type Metadata } from '../metadata/database.ts';
+import { hasStoreAlone, inTransaction, type Queries } from '../metadata/queries.ts';
+import type { Table } from '../metadata/tables/table.ts';
 import type { MoveProgress } from './move-progress.ts';
 import { areEqual, TotalsOfRows, type Row, type TableTotals } from './table-totals.ts';
 
@@ -11,23 +12,21 @@ const ofTheLog = new Set(['slots', 'log_cursors', 'pipeline_workers']);
 const ofProcesses = new Set(['service_processes', 'live_watches', 'live_sightings', 'named_leases']);
 /** Files that are not moved. */
 const ofFiles = new Set(['import_uploads', 'import_upload_pieces']);
-/** State of the store itself. */
-const ofTheStore = new Set(['schema_version', 'move_from']);
+/** The tables to copy, referenced ones first, as they are declared. */
+const copied = Object.keys(tables).filter((name) => ![ofTheLog, ofProcesses, ofFiles].some((left) => left.has(name)));
 
-const rowsPerInsert = 500;
+const rowsAtOnce = 500;
 /** PostgreSQL's limit per statement. */
 const parametersMax = 60_000;
-const rowsPerFetch = 1000;
 
 export interface CopyTablesDeps {
-  /** SQLite. */
   readonly from: Metadata;
-  /** PostgreSQL, with the same schema. */
+  /** PostgreSQL. Both have the schema of this version. */
   readonly to: Metadata;
   readonly failpoint: Failpoint;
   readonly progress: MoveProgress;
   /** Records that a table is copied and compared. */
-  readonly done: (table: string, totals: TableTotals) => void;
+  readonly done: (table: string, totals: TableTotals) => Promise<void>;
 }
 
 /** The copy of a table differs from the table, and was discarded. */
@@ -37,40 +36,14 @@ export class TableDiffersError extends Error {
 
 /** Copies every table except those of the log, each in one transaction, referenced tables first. `known` was copied before. */
 export async function copyTables(deps: CopyTablesDeps, known: Readonly<Record<string, TableTotals>>): Promise<void> {
-  const names = await tablesInOrder(deps.from);
-  for (const [at, name] of names.entries()) {
-    deps.progress.table(name, at, names.length);
+  for (const [at, name] of copied.entries()) {
+    deps.progress.table(name, at, copied.length);
     if (known[name] !== undefined) continue;
     deps.failpoint('move_table');
     const totals = await copyTable(deps, name);
     deps.failpoint('move_table_copied');
-    deps.done(name, totals);
+    await deps.done(name, totals);
   }
-}
-
-/** Returns the tables with referenced ones first. */
-async function tablesInOrder(db: Metadata): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`select name from sqlite_master
-    where type = 'table' and name not like 'sqlite_%' order by name`.execute(db);
-  const parents = new Map<string, readonly string[]>();
-  for (const { name } of rows) {
-    if ([ofTheLog, ofProcesses, ofFiles, ofTheStore].some((left) => left.has(name))) continue;
-    const found = await sql<{ parent: string }>`select "table" as parent from pragma_foreign_key_list(${name})`.execute(
-      db,
-    );
-    parents.set(
-      name,
-      found.rows.map(({ parent }) => parent).filter((parent) => parent !== name),
-    );
-  }
-  const ordered: string[] = [];
-  const visit = (name: string): void => {
-    if (ordered.includes(name) || !parents.has(name)) return;
-    for (const parent of parents.get(name) ?? []) visit(parent);
-    ordered.push(name);
-  };
-  for (const name of parents.keys()) visit(name);
-  return ordered;
 }
 
 async function copyTable({ from, to, failpoint, progress }: CopyTablesDeps, name: string): Promise<TableTotals> {
@@ -78,17 +51,11 @@ async function copyTable({ from, to, failpoint, progress }: CopyTablesDeps, name
     // Rows of a first start, and of an attempt that was interrupted after its commit.
     await sql`delete from ${sql.table(name)}`.execute(tx);
     const read = new TotalsOfRows();
-    let rows: Row[] = [];
-    for await (const row of rowsOf(from, name)) {
-      read.add(row);
-      rows.push(row);
-      if (rows.length < rowsPerInsert) continue;
+    await eachRows(from, name, async (rows) => {
+      for (const row of rows) read.add(row);
       await insertRows(tx, name, rows);
       progress.rows(rows.length);
-      rows = [];
-    }
-    await insertRows(tx, name, rows);
-    progress.rows(rows.length);
+    });
     await continueIds(tx, name, await lastId(from, name));
     const written = await totalsOf(tx, name);
     failpoint('move_table_half');
@@ -100,12 +67,32 @@ async function copyTable({ from, to, failpoint, progress }: CopyTablesDeps, name
   });
 }
 
-/** Sound: the name comes from the store itself. */
-function rowsOf(db: Metadata, name: string): AsyncIterable<Row> {
-  return db
+/** Calls `each` with all rows of a table, at most 500 at a time. */
+async function eachRows(db: Queries, name: string, each: (rows: readonly Row[]) => Promise<void>): Promise<void> {
+  if (!hasStoreAlone(db)) return await inTransaction(db, (tx) => eachFetched(tx, name, each));
+  let rows: Row[] = [];
+  // Sound: the name is that of a declared table.
+  for await (const row of db
     .selectFrom(name as keyof Database)
     .selectAll()
-    .stream(rowsPerFetch);
+    .stream(rowsAtOnce)) {
+    rows.push(row);
+    if (rows.length < rowsAtOnce) continue;
+    await each(rows);
+    rows = [];
+  }
+  if (rows.length > 0) await each(rows);
+}
+
+/** In a PostgreSQL transaction: a cursor reads the rows that were committed when it was declared, in the memory of one batch. */
+async function eachFetched(tx: Queries, name: string, each: (rows: readonly Row[]) => Promise<void>): Promise<void> {
+  await sql`declare move_rows no scroll cursor for select * from ${sql.table(name)}`.execute(tx);
+  for (;;) {
+    const { rows } = await sql<Row>`fetch ${sql.lit(rowsAtOnce)} from move_rows`.execute(tx);
+    if (rows.length > 0) await each(rows);
+    if (rows.length < rowsAtOnce) break;
+  }
+  await sql`close move_rows`.execute(tx);
 }
 
 async function insertRows(tx: Queries, name: string, rows: readonly Row[]): Promise<void> {
@@ -122,10 +109,18 @@ async function insertRows(tx: Queries, name: string, rows: readonly Row[]): Prom
   }
 }
 
-/** Returns the last id that the table generated; undefined if it generates none. */
+/** Returns the last id that the table generated; undefined if it generates none, or has not yet. */
 async function lastId(db: Metadata, name: string): Promise<number | undefined> {
-  const { rows } = await sql<{ seq: number }>`select seq from sqlite_sequence where name = ${name}`.execute(db);
-  return rows[0]?.seq;
+  const declared: Table = tables[name as keyof Database];
+  if (declared.columns['id']?.spec.kind !== 'serial') return undefined;
+  const { rows } = await (
+    hasStoreAlone(db)
+      ? sql<{ last: number | null }>`select seq as last from sqlite_sequence where name = ${name}`
+      : sql<{
+          last: number | null;
+        }>`select pg_sequence_last_value(pg_get_serial_sequence(${name}, 'id')::regclass) as last`
+  ).execute(db);
+  return rows[0]?.last ?? undefined;
 }
 
 /** Continues the ids, so that those of deleted rows are not reused. */
@@ -134,15 +129,8 @@ async function continueIds(tx: Queries, name: string, last: number | undefined):
   await sql`select setval(pg_get_serial_sequence(${name}, 'id'), ${last})`.execute(tx);
 }
 
-/** Computes the totals of the target's rows. */
-async function totalsOf(tx: Queries, name: string): Promise<TableTotals> {
+async function totalsOf(db: Queries, name: string): Promise<TableTotals> {
   const totals = new TotalsOfRows();
-  await sql`declare move_rows no scroll cursor for select * from ${sql.table(name)}`.execute(tx);
-  for (;;) {
-    const { rows } = await sql<Row>`fetch ${sql.lit(rowsPerFetch)} from move_rows`.execute(tx);
-    for (const row of rows) totals.add(row);
-    if (rows.length < rowsPerFetch) break;
-  }
-  await sql`close move_rows`.execute(tx);
+  await eachRows(db, name, async (rows) => rows.forEach((row) => totals.add(row)));
   return totals.totals();
 }

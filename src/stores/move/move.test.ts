@@ -20,8 +20,8 @@ import type { Database, Metadata } from '../metadata/database.ts';
 import { migrate } from '../metadata/migrate.ts';
 import { NulSafeCompiler } from '../metadata/postgres.ts';
 import { openSqlite } from '../metadata/sqlite.ts';
-import { move, type MoveDeps, type MoveReport } from './move.ts';
-import { moveProblem, readMoveState } from './move-state.ts';
+import { move, MoveRefusedError, type MoveDeps, type MoveReport } from './move.ts';
+import { moveProblem, moveStateInFile, readMoveState } from './move-state.ts';
 import { unfinishedMove } from './unfinished-move.ts';
 
 /** Simulates kill -9 at a failpoint: nothing after it happens. */
@@ -40,7 +40,6 @@ const failpoints = [
   'move_piece:3',
   'move_month',
   'move_month:2',
-  'move_done',
 ];
 
 const open: AsyncDisposableStack[] = [];
@@ -49,7 +48,7 @@ interface World {
   readonly dataDir: string;
   readonly db: Metadata;
   readonly from: EventStore;
-  readonly to: { readonly db: Kysely<Database>; readonly store: RunStore; readonly name: string };
+  readonly to: MoveDeps['to'] & { readonly db: Kysely<Database>; readonly store: RunStore };
   readonly standIn: ClickhouseStandIn;
   run(failAt?: string, more?: Partial<MoveDeps>): Promise<MoveReport>;
 }
@@ -109,7 +108,7 @@ async function createWorld(): Promise<World> {
     await standIn.close();
   });
   const pglite = await PGlite.create({ parsers: { [types.NUMERIC]: Number, [types.INT8]: Number } });
-  const to = { db: kyselyOf(pglite, new NulSafeCompiler()), store, name: 'the other side' };
+  const to = { db: kyselyOf(pglite, new NulSafeCompiler()), store, name: 'the other side', slots: 1000 };
   parts.defer(() => to.db.destroy());
   const progress = { table: ignore, rows: ignore, month: ignore, events: ignore, note: ignore };
   return {
@@ -120,7 +119,7 @@ async function createWorld(): Promise<World> {
     standIn,
     run: (failAt = '', more = {}) =>
       move({
-        from: { dataDir, db, store: chdb.store },
+        from: { db, store: chdb.store, state: moveStateInFile(dataDir) },
         to,
         clock: { now: () => Date.UTC(2026, 10, 20) },
         failpoint: createFailpoint(failAt, true, () => {
@@ -134,6 +133,14 @@ async function createWorld(): Promise<World> {
 }
 
 function ignore(): void {}
+
+/** A process that was not stopped has accepted events during the move. */
+function usedAgain({ db, from, dataDir }: World): MoveDeps['from'] {
+  const checkUnused = async (): Promise<void> => {
+    throw new MoveRefusedError('used again');
+  };
+  return { db, store: from, state: moveStateInFile(dataDir), checkUnused };
+}
 
 async function shownRows(store: EventStore): Promise<unknown[]> {
   return await store.query('SELECT * FROM events FINAL ORDER BY project_id, day, event, distinct_id, uuid');
@@ -182,6 +189,8 @@ describe('a move', () => {
       expect([failAt, ended instanceof Killed || ended]).toEqual([failAt, true]);
       expect(moveProblem(world.dataDir)).toMatch(/millrace move|moved to other stores/);
     }
+    await expect(world.run('', { from: usedAgain(world) })).rejects.toThrow('used again');
+    expect(await world.run('move_done').catch((error: unknown) => error)).toBeInstanceOf(Killed);
     const report = await world.run();
     expect(report.events).toBe(before.length);
     expect(await shownRows(world.to.store)).toEqual(before);

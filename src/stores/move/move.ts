@@ -5,10 +5,11 @@ import type { Failpoint } from '../../base/failpoint.ts';
 import { StoreUnavailableError, type EventStore, type StoreReader, type RowBatch } from '../events/eventstore.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { migrate, schemaVersion } from '../metadata/migrate.ts';
+import { hasStoreAlone } from '../metadata/queries.ts';
 import { copyTables } from './copy-tables.ts';
 import type { MoveProgress } from './move-progress.ts';
 import { hasTable, unfinishedMove } from './unfinished-move.ts';
-import { readMoveState, writeMoveState, type MoveState, type MonthPlace, type MonthTotals } from './move-state.ts';
+import type { MoveState, MoveStateKeeper, MonthPlace, MonthTotals } from './move-state.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../base/retry.ts';
 import {
@@ -22,16 +23,26 @@ import { EventRowWriter } from '../events/rows.ts';
 import { monthsOfProject } from '../events/run-rows.ts';
 
 /**
- * Copies a machine's stores to those of a cluster. Nothing is written to the old ones; the copy is compared table by table and month by
- * month. The move can be interrupted at any moment and restarted.
+ * Copies the stores of a machine or a cluster to those of a new cluster. Nothing but the progress is written to the old ones; the copy is
+ * compared table by table and month by month. The move can be interrupted at any moment and restarted.
  */
 export interface MoveDeps {
-  /** The data directory, which no other process uses and in which no events wait. */
-  readonly from: { readonly dataDir: string; readonly db: Metadata; readonly store: StoreReader };
+  /** Stores that no other process uses and whose log has no waiting events. */
+  readonly from: {
+    readonly db: Metadata;
+    readonly store: StoreReader;
+    readonly state: MoveStateKeeper;
+    /** Called after everything was copied. @throws MoveRefusedError if the stores were used in the meantime */
+    readonly checkUnused?: () => Promise<void>;
+  };
   /** Empty, or with what this move has already copied. */
   readonly to: {
     readonly db: Metadata;
     readonly store: EventStore;
+    /** Slots of its event log. */
+    readonly slots: number;
+    /** @throws MoveRefusedError unless its event log is new */
+    readonly checkLog?: () => Promise<void>;
     /** Identifies these stores for users, without passwords. */
     readonly name: string;
   };
@@ -61,25 +72,26 @@ export class MoveRefusedError extends Error {
 /** @throws MoveRefusedError, TableDiffersError, MonthDiffersError, and errors of the stores */
 export async function move(deps: MoveDeps): Promise<MoveReport> {
   const { from, to, failpoint, progress } = deps;
-  const known = readMoveState(from.dataDir);
-  if (known !== undefined && known.target !== to.name) throw otherTarget(known.target, to.name);
+  const known = await from.state.read();
+  if (known !== undefined && known.target !== to.name) throw otherTarget(known.target, deps);
   if (known?.stage === 'done') {
     await releaseTarget(to.db);
     return reportOf(known);
   }
   await checkSource(from.db);
+  await checkSlots(from.db, to.slots);
   const state = known ?? newState(deps);
   const isClaimed = await checkTarget(deps, state);
-  const save = (): void => writeMoveState(from.dataDir, state);
-  save();
+  const save = (): Promise<void> => from.state.write(state);
+  await save();
   failpoint('move_begun');
   if (!isClaimed) await claimTarget(to.db, state.id);
   failpoint('move_claimed');
   await migrate(to.db, 'postgres');
   failpoint('move_migrated');
-  const done = (table: string, totals: MoveState['tables'][string]): void => {
+  const done = async (table: string, totals: MoveState['tables'][string]): Promise<void> => {
     state.tables[table] = totals;
-    save();
+    await save();
   };
   await copyTables({ from: from.db, to: to.db, failpoint, progress, done }, state.tables);
   await copyEvents(
@@ -90,20 +102,21 @@ export async function move(deps: MoveDeps): Promise<MoveReport> {
       failpoint,
       progress,
       pageRows: deps.pageRows ?? pageRowsDefault,
-      at: (place) => {
+      at: async (place) => {
         state.current = place;
-        save();
+        await save();
       },
-      done: (month, totals) => {
+      done: async (month, totals) => {
         state.months[month] = totals;
         state.current = null;
-        save();
+        await save();
       },
     },
     state,
   );
+  await from.checkUnused?.();
   state.stage = 'done';
-  save();
+  await save();
   failpoint('move_done');
   await releaseTarget(to.db);
   return reportOf(state);
@@ -123,12 +136,18 @@ function newState({ clock, to }: MoveDeps): MoveState {
 
 /** @throws MoveRefusedError */
 export async function checkSource(db: Metadata): Promise<void> {
+  if (!hasStoreAlone(db) && !(await hasTable(db, 'schema_version'))) {
+    throw new MoveRefusedError(
+      'expected the database of the stores to move at DATABASE_URL, got one that no Millrace has used; the stores to move to are named ' +
+        'with --to',
+    );
+  }
   const query = sql<{ version: number }>`select max(version) as version from schema_version`;
   const version = (await query.execute(db)).rows[0]?.version ?? 0;
   if (version !== schemaVersion) {
     throw new MoveRefusedError(
-      `expected a data directory with metadata schema ${schemaVersion}, got ${version}; start and stop this version of ` +
-        'Millrace on it once, which migrates it',
+      `expected a metadata store with schema ${schemaVersion}, got ${version}; start and stop this version of Millrace on it ` +
+        'once, which migrates it',
     );
   }
   const runs = await db
@@ -138,21 +157,37 @@ export async function checkSource(db: Metadata): Promise<void> {
     .executeTakeFirstOrThrow();
   if (Number(runs.count) > 0) {
     throw new MoveRefusedError(
-      `expected no import run in progress, got ${runs.count}: their staged data is in the data directory and is not ` +
-        'moved; start the service again and let them finish, or cancel them',
+      `expected no import run in progress, got ${runs.count}: their staged data is not moved; start the service again and let ` +
+        'them finish, or cancel them',
     );
   }
 }
 
-function otherTarget(begun: string, now: string): MoveRefusedError {
+/** The parts of a spread project are in different slots. @throws MoveRefusedError */
+async function checkSlots(db: Metadata, slots: number): Promise<void> {
+  const widest = await db
+    .selectFrom('projects')
+    .select(['id', 'spread'])
+    .where('spread', '>', slots)
+    .orderBy('spread', 'desc')
+    .executeTakeFirst();
+  if (widest === undefined) return;
+  throw new MoveRefusedError(
+    `expected at least ${widest.spread} slots in --to, over which the project ${widest.id} is spread, got ${slots}; set more slots, or ` +
+      'spread the project over fewer before you stop the old service',
+  );
+}
+
+function otherTarget(begun: string, { from, to }: MoveDeps): MoveRefusedError {
   return new MoveRefusedError(
-    `expected the stores that the move was started with (${begun}), got others (${now}); name those again, or delete move.json in ` +
-      'the data directory to start over with empty ones',
+    `expected the stores that the move was started with (${begun}), got others (${to.name}); name those again, or ` +
+      `${from.state.remedy} to start over with empty ones`,
   );
 }
 
 /** Returns whether this move has started to fill the stores. Nothing else is ever overwritten. */
 async function checkTarget({ to }: MoveDeps, state: MoveState): Promise<boolean> {
+  await to.checkLog?.();
   const found = await unfinishedMove(to.db);
   if (found === state.id) return true;
   const advice = 'give the move a separate database';
@@ -209,9 +244,9 @@ interface CopyEventsDeps {
   /** Maximum of rows per page. */
   readonly pageRows: number;
   /** Records the position in a month. */
-  readonly at: (place: MonthPlace) => void;
+  readonly at: (place: MonthPlace) => Promise<void>;
   /** Records that a month is copied and compared. */
-  readonly done: (month: string, totals: MonthTotals) => void;
+  readonly done: (month: string, totals: MonthTotals) => Promise<void>;
 }
 
 /** What was already copied. */
@@ -236,7 +271,7 @@ async function copyEvents(deps: CopyEventsDeps, known: CopiedEvents): Promise<vo
       if (known.months[name] !== undefined) continue;
       deps.progress.month(projectId, month);
       const place = known.current?.month === name ? known.current : undefined;
-      deps.done(name, await copyMonth(deps, { projectId, month }, place));
+      await deps.done(name, await copyMonth(deps, { projectId, month }, place));
       deps.failpoint('move_month');
     }
   }
@@ -259,7 +294,7 @@ async function copyMonth(deps: CopyEventsDeps, of: MonthRef, place: MonthPlace |
   const found = await summariseMonth(deps.to, of);
   throw new MonthDiffersError(
     `expected ${wanted.events} events of project ${of.projectId} in ${of.month} with checksum ${wanted.checksum}, got ` +
-      `${found.events} with ${found.checksum}: the target has other events, or the data directory was used in the meantime`,
+      `${found.events} with ${found.checksum}: the target has other events, or the old stores were used in the meantime`,
   );
 }
 
@@ -293,7 +328,7 @@ async function copyRows(deps: CopyEventsDeps, of: MonthRef, copying: Copying): P
     deps.progress.events(page.rows.length);
     if (page.last === undefined || page.rows.length < limit) return;
     after = page.last;
-    deps.at({ month: `${of.projectId}/${of.month}`, which, after });
+    await deps.at({ month: `${of.projectId}/${of.month}`, which, after });
   }
 }
 
