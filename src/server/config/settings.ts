@@ -3,6 +3,7 @@ import { exportSettings } from './export-settings.ts';
 import { importSettings } from './import-settings.ts';
 import { noticeSettings } from './notice-settings.ts';
 import { processingSettings } from './processing-settings.ts';
+import { projectLimitSettings } from './project-limit-settings.ts';
 import { signInSettings } from './sign-in-settings.ts';
 import { telemetrySettings } from './telemetry-settings.ts';
 
@@ -184,6 +185,7 @@ export const settingDefinitions = {
     max: 1_099_511_627_776,
     help: 'Body bytes waiting per lane above which capture returns 503. A single project is limited to four times the remaining capacity.',
   },
+  ...projectLimitSettings,
   ...processingSettings,
   slots: {
     env: 'MILLRACE_SLOTS',
