@@ -34,6 +34,36 @@ export async function saveLimits(tx: Queries, projectId: number, limits: LimitOv
   await bumpConfigRevision(tx);
 }
 
+export interface LimitedProject {
+  readonly projectId: number;
+  /** Events refused within the present hour. */
+  readonly events: number;
+}
+
+/** A project whose last refusal is longer ago is no longer limited. */
+const limitedMs = 120_000;
+
+/** Returns projects that are refused events because of their limits, at most `max`. `now` in ms. */
+export async function findLimited(
+  db: Queries,
+  now: number,
+  max: number,
+  projectId?: number,
+): Promise<LimitedProject[]> {
+  let query = db
+    .selectFrom('ingestion_warnings')
+    .select(['project_id', 'count'])
+    .where('type', '=', 'project_limit_exceeded')
+    .where('last_seen', '>', isoMicros(now - limitedMs));
+  if (projectId !== undefined) query = query.where('project_id', '=', projectId);
+  const rows = await query.orderBy('hour', 'desc').limit(max).execute();
+  const newest = new Map<number, LimitedProject>();
+  for (const { project_id: id, count } of rows) {
+    if (!newest.has(id)) newest.set(id, { projectId: id, events: Number(count) });
+  }
+  return [...newest.values()];
+}
+
 function read(json: string): LimitOverrides {
   return { ...noOverrides, ...(JSON.parse(json) as Partial<LimitOverrides>) };
 }
