@@ -45,7 +45,7 @@ const envOf = (deployment: Manifest): readonly { readonly name: string; readonly
   at(containerOf(deployment), 'env') as readonly { name: string; value?: string }[];
 
 const all = Object.entries(chartValues).map(([name, values]) => ({ name, values, manifests: renderChart(values) }));
-const [{ manifests: byDefault } = { manifests: [] }, production, everything] = all;
+const [{ manifests: byDefault } = { manifests: [] }, production, everything, byGroup] = all;
 
 describe.each(all)('the chart with $name', ({ values, manifests }) => {
   const deployments = of(manifests, 'Deployment');
@@ -169,6 +169,21 @@ describe('values of the chart', () => {
     const [byLag] = of(rendered, 'ScaledObject');
     expect(byLag?.spec).toMatchObject({ scaleTargetRef: { name: 'millrace-pipeline' }, fallback: { replicas: 3 } });
     expect(at(byLag?.spec, 'triggers', 0, 'metadata', 'query')).toBe('max(millrace_buffer_events{lane="live"})');
+    const [ofKafka] = of(byGroup?.manifests ?? [], 'ScaledObject');
+    const { kafkaTopicPrefix } = settingDefinitions;
+    expect(at(ofKafka?.spec, 'triggers')).toEqual([
+      {
+        type: 'kafka',
+        metadata: {
+          bootstrapServers: 'kafka-0:9093,kafka-1:9093',
+          topic: `${kafkaTopicPrefix.default}.live`,
+          consumerGroup: kafkaTopicPrefix.default,
+          lagThreshold: '5000',
+          offsetResetPolicy: 'earliest',
+        },
+        authenticationRef: { name: 'kafka' },
+      },
+    ]);
     // A pipeline without slots would have nothing to do.
     const scaling = readChartValues().find(({ path }) => path.join('.') === 'roles.pipeline.autoscaling')?.default;
     expect(4 * Number(at(scaling, 'max'))).toBe(settingDefinitions.slots.default);

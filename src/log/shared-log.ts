@@ -1,5 +1,6 @@
 /** Parts of the port that only a log shared by several processes has: in Kafka or PostgreSQL. */
 import type { EventLogReader, EventLogWriter, Lane } from './eventlog.ts';
+import type { PendingPlace, StoredPlace } from './stored-places.ts';
 
 export type PerLane<T> = Readonly<Record<Lane, T>>;
 
@@ -36,7 +37,7 @@ export interface SharedLogWriter extends EventLogWriter {
 }
 
 export interface SharedReaderOptions {
-  /** Interval of deleting stored records, ms. Default 5,000. */
+  /** Interval of deleting records, ms. Default 5,000, or 60,000 if they are kept for a time after they are stored. */
   readonly deleteEveryMs?: number;
 }
 
@@ -44,9 +45,11 @@ export interface SharedReaderDeps {
   /** Called for records that were read. */
   readonly onRead?: (lane: Lane, records: number, bytes: number) => void;
   /** Called for each failed attempt. */
-  readonly onFailure?: (operation: 'read' | 'wait' | 'delete', error: unknown) => void;
+  readonly onFailure?: (operation: 'read' | 'wait' | 'delete' | 'offsets', error: unknown) => void;
   /** Receives messages for the operator. */
   readonly onProblem?: (sentence: string) => void;
+  /** Returns how far stored records may be deleted, where that is further than before. Default: all of them. */
+  readonly expired?: (places: readonly PendingPlace[]) => Promise<readonly StoredPlace[]>;
 }
 
 /** The processing side of all slots of a process, which share connections. */

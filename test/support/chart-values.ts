@@ -43,4 +43,8 @@ export const chartValues: Readonly<Record<string, Values>> = {
   'the default values': {},
   'the example of production': parse(read('deploy/helm/examples/production.yaml')) as Values,
   'every value changed': everyValue,
+  'autoscaling by the consumer group': {
+    lag: { from: 'kafka', kafka: { bootstrapServers: 'kafka-0:9093,kafka-1:9093', authentication: 'kafka' } },
+    roles: { pipeline: { autoscaling: { by: 'lag' } } },
+  },
 };

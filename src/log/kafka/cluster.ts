@@ -22,6 +22,8 @@ export interface KafkaLogOptions {
   readonly minInsync: number;
   /** Largest body of a record. */
   readonly bodyBytesMax: number;
+  /** Consumer group whose offsets show what is stored. Default: none. */
+  readonly group?: string | undefined;
 }
 
 export interface KafkaTopic {

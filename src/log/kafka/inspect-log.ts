@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { lanes, type Lane } from '../eventlog.ts';
 import type { KafkaBroker } from '../kafka-connection/access.ts';
-import type { PerLane } from '../shared-log.ts';
+import { LogMisconfiguredError, type PerLane } from '../shared-log.ts';
 import { createLink, readerId, topicName, type KafkaLogOptions, type Link } from './cluster.ts';
-import { listOffsets, readMetadata } from './requests.ts';
+import { fetchOffsets, findCoordinator, listOffsets, readMetadata } from './requests.ts';
 import { describeLogTopics, topicFaults, type DescribedTopic, type TopicFault } from './topics.ts';
+
+const coordinatorMs = 5000;
+const coordinatorPollMs = 200;
 
 /** Offsets of a partition: its first record and the one after its last. */
 export interface PartitionRange {
@@ -20,6 +24,10 @@ export interface KafkaInspection extends AsyncDisposable {
   logId(slot: number): string | undefined;
   /** Ranges of the partitions that have a leader. */
   ranges(): Promise<PerLane<ReadonlyMap<number, PartitionRange>>>;
+  /** Offsets that the consumer group has committed, by topic and partition. */
+  offsets(group: string): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>>;
+  /** The consumer group of the settings, if any. */
+  readonly group: string | undefined;
 }
 
 /** Connects and reads the topics. Rejects with LogMisconfiguredError or LogUnavailableError. */
@@ -42,11 +50,29 @@ export async function inspectKafkaLog(options: KafkaLogOptions): Promise<KafkaIn
         const [live, historical] = await Promise.all(topics.map((topic) => rangesOf(link, topic, leaders)));
         return { live: live ?? new Map(), historical: historical ?? new Map() } satisfies Record<Lane, unknown>;
       },
+      group: options.group,
+      offsets: async (group) => {
+        const coordinator = await coordinatorOf(link, group);
+        const partitionIndexes = Array.from({ length: options.slots }, (_, slot) => slot);
+        const asked = names.map((name) => ({ name, partitionIndexes }));
+        return await fetchOffsets(await link.connections('group').to(coordinator), group, asked);
+      },
       [Symbol.asyncDispose]: () => link.close(),
     };
   } catch (error) {
     await link.close();
     throw error;
+  }
+}
+
+/** Brokers need some seconds for the first group of a cluster. */
+async function coordinatorOf(link: Link, group: string): Promise<KafkaBroker> {
+  for (const until = performance.now() + coordinatorMs; ; await sleep(coordinatorPollMs)) {
+    try {
+      return await link.askAny((connection) => findCoordinator(connection, group));
+    } catch (error) {
+      if (error instanceof LogMisconfiguredError || performance.now() > until) throw error;
+    }
   }
 }
 

@@ -22,6 +22,10 @@ const finalAnswers: Readonly<Record<string, string>> = {
     'the user may not use the topics: give MILLRACE_KAFKA_USER the rights Read, Write, Describe, DescribeConfigs, Create and Delete on them',
   CLUSTER_AUTHORIZATION_FAILED:
     'the user may not use the cluster: give MILLRACE_KAFKA_USER the rights Create, Describe and IdempotentWrite on it, or create the topics by hand',
+  GROUP_AUTHORIZATION_FAILED:
+    'the user may not use the consumer group: give MILLRACE_KAFKA_USER the right Read on it, or set MILLRACE_KAFKA_GROUP=none',
+  UNKNOWN_MEMBER_ID:
+    'another program is a member of the consumer group: set MILLRACE_KAFKA_GROUP to a name that nothing else uses',
   UNSUPPORTED_SASL_MECHANISM: 'the broker does not support this login mechanism: change MILLRACE_KAFKA_SASL',
   SASL_AUTHENTICATION_FAILED:
     'the broker refuses the user: check MILLRACE_KAFKA_USER, MILLRACE_KAFKA_PASSWORD and MILLRACE_KAFKA_SASL',
@@ -46,6 +50,8 @@ export function faultOf(error: unknown, { host, port }: KafkaBroker): KafkaFault
       return { sentence: `${at}: ${each.message} See MILLRACE_KAFKA_TLS`, isFinal: true };
     }
   }
+  const answer = errorChain(error).map(brokerAnswer).find(Boolean);
+  if (answer !== undefined) return { sentence: `${at} answered ${answer}`, isFinal: false };
   const atLogin = errorChain(error).some(isLoginFault);
   const advice = atLogin ? '; it closed the connection during login: it may require TLS' : '';
   return { sentence: `${at} did not answer as expected: ${networkFault(error)}${advice}`, isFinal: false };

@@ -7,7 +7,7 @@ import { kafkaAccess, parseBroker } from '../kafka-connection/access.ts';
 import type { OpenedLog, SharedLog } from '../../../test/conformance/event-log/event-log.ts';
 import { topicName, type KafkaLogOptions } from './cluster.ts';
 import type { SharedReaderDeps, SharedWriterDeps, SharedWriterOptions } from '../shared-log.ts';
-import { openKafkaLogReaders, type KafkaReaderOptions } from './reader.ts';
+import { openKafkaLogReaders } from './reader.ts';
 import { openKafkaLogWriter } from './writer.ts';
 
 export const plainAccess = kafkaAccess({
@@ -38,7 +38,7 @@ export function testOptions(more: Partial<KafkaLogOptions> = {}): KafkaLogOption
 export interface TestKafkaLog extends SharedLog {
   readonly options: KafkaLogOptions;
   openWriter(options?: SharedWriterOptions, deps?: Partial<SharedWriterDeps>): Promise<EventLogWriter>;
-  openReader(slot: number, options?: KafkaReaderOptions, deps?: SharedReaderDeps): Promise<EventLogReader>;
+  openReader(slot: number, deps?: SharedReaderDeps): Promise<EventLogReader>;
 }
 
 /** Creates a separate log on the broker; its topics are created when a writer is opened. */
@@ -50,8 +50,8 @@ export function createKafkaLog(more: Partial<KafkaLogOptions> = {}): TestKafkaLo
     slots: options.slots,
     openWriter: (own = {}, deps = {}) =>
       openKafkaLogWriter({ ...options, pollMs: 20, ...own }, { cursors: cursors.read, ...deps }),
-    openReader: async (slot, own = {}, deps = {}) => {
-      const readers = await openKafkaLogReaders({ ...options, deleteEveryMs: 50, ...own }, deps);
+    openReader: async (slot, deps = {}) => {
+      const readers = await openKafkaLogReaders({ ...options, deleteEveryMs: 50 }, deps);
       const reader = readers.reader(slot);
       const close = async (): Promise<void> => {
         await reader.close();

@@ -62,7 +62,7 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
   it('only committed records are deleted, and a reader behind a deletion reports it', async () => {
     for (const text of ['a', 'b', 'c']) await writer.append('live', record(text), 0);
     const said: string[] = [];
-    const other = await log.openReader(0, {}, { onProblem: (sentence) => said.push(sentence) });
+    const other = await log.openReader(0, { onProblem: (sentence) => said.push(sentence) });
     reader.commit('live', 2);
     await expect.poll(async () => (await other.read('live', 0, noLimits)).length).toBe(1);
     expect(texts(await other.read('live', 2, noLimits))).toEqual(['c']);

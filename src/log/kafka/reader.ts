@@ -6,7 +6,7 @@ import {
   type ReadLimits,
   type StoredRecord,
 } from '../eventlog.ts';
-import { startDeleting, type DeletedThrough, type RecordDeleting } from '../record-deleting.ts';
+import { startDeleting, type StoredPlace, type StoredPlaces } from '../stored-places.ts';
 import {
   LogMisconfiguredError,
   type SharedLogReaders,
@@ -16,16 +16,18 @@ import {
 import { KafkaAppendWatch, type AppendWatch } from './append-watch.ts';
 import { decodeBatches } from './batches.ts';
 import { openCluster, readerId, type KafkaCluster, type KafkaLogOptions } from './cluster.ts';
+import { publishOffsets } from './group-offsets.ts';
 import { createPartitionFetch, type PartitionFetch } from './partition-fetch.ts';
 import { deleteRecords } from './requests.ts';
 
 export interface KafkaReaderOptions extends SharedReaderOptions {
   /** Bytes read ahead for all slots together. Default 64 MiB. */
   readonly aheadBytesMax?: number;
+  /** Interval of committing offsets of the group, ms. Default 5,000. */
+  readonly offsetsEveryMs?: number;
 }
 
 const aheadBytesMaxDefault = 64 * 1024 * 1024;
-const deleteEveryMsDefault = 5000;
 /** Size limit of one partition's response. */
 const fetchBytesMax = 8 * 1024 * 1024;
 const fetchBytesMin = 64 * 1024;
@@ -46,7 +48,8 @@ export async function openKafkaLogReaders(
     failed: (error) => deps.onFailure?.('wait', error),
   });
   const deleting = startDeleting({
-    everyMs: options.deleteEveryMs ?? deleteEveryMsDefault,
+    everyMs: options.deleteEveryMs,
+    expired: deps.expired,
     remove: deleteStored(cluster),
     failed: async (error) => {
       deps.onFailure?.('delete', error);
@@ -54,7 +57,10 @@ export async function openKafkaLogReaders(
     },
   });
   const fetch = createPartitionFetch(cluster, (error) => deps.onFailure?.('read', error));
-  const shared: Shared = { cluster, ahead, watch, deleting, fetch, deps };
+  const { group } = options;
+  const offsets = group === undefined ? [] : [publishOffsets(cluster, group, deps, options.offsetsEveryMs)];
+  const stored = [deleting, ...offsets];
+  const shared: Shared = { cluster, ahead, watch, stored, fetch, deps };
   return {
     slots: options.slots,
     reader: (slot) => {
@@ -65,7 +71,7 @@ export async function openKafkaLogReaders(
     },
     close: async () => {
       watch.close();
-      await deleting.stop();
+      await Promise.all(stored.map((each) => each.stop()));
       await cluster.close();
     },
   };
@@ -84,7 +90,8 @@ interface Shared {
   readonly cluster: KafkaCluster;
   readonly ahead: ReadAhead;
   readonly watch: AppendWatch;
-  readonly deleting: RecordDeleting;
+  /** What handles stored records. */
+  readonly stored: readonly StoredPlaces[];
   readonly fetch: PartitionFetch;
   readonly deps: SharedReaderDeps;
 }
@@ -137,7 +144,7 @@ class SlotReader implements EventLogReader {
 
   commit(lane: Lane, seq: number): void {
     this.#committed[lane] = Math.max(this.#committed[lane], seq);
-    this.#shared.deleting.deleteThrough({ lane, slot: this.#slot, seq });
+    for (const each of this.#shared.stored) each.add({ lane, slot: this.#slot, seq });
   }
 
   async waitForAppend(timeoutMs: number): Promise<void> {
@@ -147,6 +154,7 @@ class SlotReader implements EventLogReader {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    for (const each of this.#shared.stored) each.drop(this.#slot);
     for (const lane of lanes) this.#shared.ahead.drop(nameOf(lane, this.#slot));
   }
 
@@ -271,7 +279,7 @@ const none = 0;
 const deleteMs = 8000;
 
 /** Lets Kafka delete stored records, which frees space file by file in any case. */
-function deleteStored(cluster: KafkaCluster): (places: readonly DeletedThrough[]) => Promise<void> {
+function deleteStored(cluster: KafkaCluster): (places: readonly StoredPlace[]) => Promise<void> {
   const connections = cluster.connections('delete');
   return async (places) => {
     const byLeader = Map.groupBy(places, ({ lane, slot }) => cluster.leaderOf(lane, slot));

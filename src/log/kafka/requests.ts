@@ -10,6 +10,7 @@ import type {
   Writer,
 } from '@platformatic/kafka';
 import { kafkaLibrary, type KafkaConnection } from '../kafka-connection/connections.ts';
+import type { KafkaBroker } from '../kafka-connection/access.ts';
 import { parseFetch, type FetchAnswers } from '../kafka-connection/fetch-answer.ts';
 
 export type ClusterMetadata = metadataV12.MetadataResponse;
@@ -25,6 +26,9 @@ const keys = {
   fetch: 1,
   listOffsets: 2,
   metadata: 3,
+  offsetCommit: 8,
+  offsetFetch: 9,
+  findCoordinator: 10,
   createTopics: 19,
   deleteRecords: 21,
   initProducerId: 22,
@@ -33,6 +37,9 @@ const keys = {
 const allReplicas = -1;
 const topicResource = 2;
 const readUncommitted = 0;
+const groupKey = 0;
+const noGeneration = -1;
+const noMember = '';
 /** No fetch session, so that each request is independent. */
 const noSession = [0, -1] as const;
 
@@ -84,6 +91,54 @@ export async function listOffsets(
   }));
   const payload = (): Writer => form.createRequest(-1, readUncommitted, asked);
   return await sendParts(connection, keys.listOffsets, { version: 7, parse: form.parseResponse }, payload);
+}
+
+/** Returns the broker that keeps the offsets of a consumer group. */
+export async function findCoordinator(connection: KafkaConnection, group: string): Promise<KafkaBroker> {
+  const { findCoordinatorV4: form } = await kafkaLibrary();
+  const payload = (): Writer => form.createRequest(groupKey, [group]);
+  const request = { version: 4, parse: form.parseResponse };
+  const { coordinators } = await send(connection, keys.findCoordinator, request, payload);
+  const [found] = coordinators;
+  if (found === undefined) throw new Error(`expected a coordinator of the group "${group}", got none`);
+  return { host: found.host, port: found.port };
+}
+
+/** Sets offsets of a group without joining it, which brokers permit while it has no members. Throws if one of them is refused. */
+export async function commitOffsets(
+  connection: KafkaConnection,
+  group: string,
+  topics: readonly {
+    readonly name: string;
+    readonly partitions: readonly { readonly partitionIndex: number; readonly committedOffset: bigint }[];
+  }[],
+): Promise<void> {
+  const { offsetCommitV8: form } = await kafkaLibrary();
+  const asked = topics.map(({ name, partitions }) => ({
+    name,
+    partitions: partitions.map((each) => ({ ...each, committedLeaderEpoch: -1, committedMetadata: null })),
+  }));
+  const payload = (): Writer => form.createRequest(group, noGeneration, noMember, null, asked);
+  await send(connection, keys.offsetCommit, { version: 8, parse: form.parseResponse }, payload);
+}
+
+/** Returns the committed offsets of a group by topic and partition. */
+export async function fetchOffsets(
+  connection: KafkaConnection,
+  group: string,
+  topics: readonly { readonly name: string; readonly partitionIndexes: number[] }[],
+): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
+  const { offsetFetchV8: form } = await kafkaLibrary();
+  // Version 8 has no members.
+  const asked = [{ groupId: group, memberEpoch: -1, topics: [...topics] }];
+  const payload = (): Writer => form.createRequest(asked, false);
+  const { groups } = await send(connection, keys.offsetFetch, { version: 8, parse: form.parseResponse }, payload);
+  return new Map(
+    (groups[0]?.topics ?? []).map(({ name, partitions }) => {
+      const committed = partitions.filter(({ committedOffset }) => committedOffset >= 0n);
+      return [name, new Map(committed.map((each) => [each.partitionIndex, Number(each.committedOffset)]))];
+    }),
+  );
 }
 
 export interface ProducerId {

@@ -32,8 +32,8 @@ async function createLog({ url, db }: PostgresDatabase, slots = 3): Promise<Test
     options,
     slots,
     openWriter: () => openPostgresLogWriter({ ...options, pollMs: 20 }, { cursors: cursors.read }),
-    openReader: async (slot) => {
-      const readers = await openPostgresLogReaders({ ...options, deleteEveryMs: 50 }, {});
+    openReader: async (slot, deps = {}) => {
+      const readers = await openPostgresLogReaders({ ...options, deleteEveryMs: 50 }, deps);
       const reader = readers.reader(slot);
       const close = async (): Promise<void> => {
         await reader.close();

@@ -8,13 +8,12 @@ import {
   type StoredRecord,
 } from '../eventlog.ts';
 import { parseRecordHeader } from '../record-header.ts';
-import { startDeleting, type DeletedThrough, type RecordDeleting } from '../record-deleting.ts';
+import { startDeleting, type StoredPlace, type StoredPlaces } from '../stored-places.ts';
 import type { SharedLogReaders, SharedReaderDeps, SharedReaderOptions } from '../shared-log.ts';
 import { createAppendWatch, type AppendWatch } from './append-watch.ts';
 import { connect, type Connected, type PostgresLogOptions } from './connect.ts';
 import { readIdentity } from './tables.ts';
 
-const deleteEveryMsDefault = 5000;
 const statementMs = 30_000;
 /** Limits of one query. */
 const recordsMax = 2000;
@@ -32,7 +31,8 @@ export async function openPostgresLogReaders(
   });
   const watch = createAppendWatch(connected, (error) => deps.onFailure?.('wait', error));
   const deleting = startDeleting({
-    everyMs: options.deleteEveryMs ?? deleteEveryMsDefault,
+    everyMs: options.deleteEveryMs,
+    expired: deps.expired,
     remove: (places) => deleteStored(connected, places),
     failed: async (error) => deps.onFailure?.('delete', error),
   });
@@ -57,7 +57,7 @@ interface Shared {
   readonly id: string;
   readonly connected: Connected;
   readonly watch: AppendWatch;
-  readonly deleting: RecordDeleting;
+  readonly deleting: StoredPlaces;
   readonly deps: SharedReaderDeps;
 }
 
@@ -102,7 +102,7 @@ class SlotReader implements EventLogReader {
   }
 
   commit(lane: Lane, seq: number): void {
-    this.#shared.deleting.deleteThrough({ lane, slot: this.#slot, seq });
+    this.#shared.deleting.add({ lane, slot: this.#slot, seq });
   }
 
   async waitForAppend(timeoutMs: number): Promise<void> {
@@ -112,6 +112,7 @@ class SlotReader implements EventLogReader {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#shared.deleting.drop(this.#slot);
   }
 
   async #rows(lane: Lane, after: number, last: number, left: { readonly events: number; readonly bytes: number }) {
@@ -165,7 +166,7 @@ function recordOf({ seq, header: text, checksum, body }: RecordRow): StoredRecor
   return { seq, header, body };
 }
 
-async function deleteStored(connected: Connected, places: readonly DeletedThrough[]): Promise<void> {
+async function deleteStored(connected: Connected, places: readonly StoredPlace[]): Promise<void> {
   for (const { lane, slot, seq } of places) {
     await connected.ask('DELETE FROM event_log_records WHERE slot = $1 AND lane = $2 AND seq <= $3', [slot, lane, seq]);
   }

@@ -193,6 +193,7 @@ export async function keepLog(db: Metadata, hold: SlotHold, logId: string): Prom
       );
     }
     await tx.updateTable('slots').set({ log: logId }).where('slot', '=', slot).execute();
+    await tx.deleteFrom('log_marks').where('slot', '=', slot).execute();
   });
 }
 

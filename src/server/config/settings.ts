@@ -1,9 +1,9 @@
 import { clickhouseClusterSettings } from './clickhouse-cluster-settings.ts';
 import { exportSettings } from './export-settings.ts';
 import { importSettings } from './import-settings.ts';
+import { kafkaSettings } from './kafka-settings.ts';
 import { noticeSettings } from './notice-settings.ts';
 import { processingSettings } from './processing-settings.ts';
-import { projectLimitSettings } from './project-limit-settings.ts';
 import { signInSettings } from './sign-in-settings.ts';
 import { telemetrySettings } from './telemetry-settings.ts';
 
@@ -85,6 +85,16 @@ export const settingDefinitions = {
     help:
       'Where accepted events wait until they are stored. `auto`: Kafka if KAFKA_BROKERS is set, otherwise files in the data directory. ' +
       '`postgres`: the database of DATABASE_URL, for several processes without Kafka.',
+  },
+  eventLogRetentionHours: {
+    env: 'MILLRACE_EVENT_LOG_RETENTION_HOURS',
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 8760,
+    help:
+      'How long records stay in the event log after their events are stored, in Kafka or PostgreSQL, to be read again. 0 deletes them ' +
+      'within seconds.',
   },
   ...clickhouseClusterSettings,
   bootstrapPersonalApiKey: {
@@ -185,7 +195,6 @@ export const settingDefinitions = {
     max: 1_099_511_627_776,
     help: 'Body bytes waiting per lane above which capture returns 503. A single project is limited to four times the remaining capacity.',
   },
-  ...projectLimitSettings,
   ...processingSettings,
   slots: {
     env: 'MILLRACE_SLOTS',
@@ -195,73 +204,7 @@ export const settingDefinitions = {
     max: 4096,
     help: 'With several processes, the number of slots that projects are distributed over; with Kafka, one partition each. Fixed once the event log is created.',
   },
-  kafkaTopicPrefix: {
-    env: 'MILLRACE_KAFKA_TOPIC_PREFIX',
-    type: 'string',
-    default: 'millrace',
-    help: 'Prefix of the two topics of the event log: PREFIX.live and PREFIX.historical.',
-  },
-  kafkaReplication: {
-    env: 'MILLRACE_KAFKA_REPLICATION',
-    type: 'integer',
-    default: 3,
-    min: 1,
-    max: 100,
-    help: 'Replication factor of the topics. Existing topics with a lower one are refused.',
-  },
-  kafkaMinInsync: {
-    env: 'MILLRACE_KAFKA_MIN_INSYNC',
-    type: 'integer',
-    default: 2,
-    min: 1,
-    max: 100,
-    help: 'Brokers that must have stored a record before capture returns 200. Existing topics that require fewer are refused.',
-  },
-  kafkaTls: {
-    env: 'MILLRACE_KAFKA_TLS',
-    type: 'choice',
-    default: 'auto',
-    choices: ['auto', 'verify', 'no verify', 'off'],
-    help: '`auto` is `verify` if a user, an authority or a certificate is set, otherwise `off`. `no verify` encrypts without checking the certificate.',
-  },
-  kafkaTlsCa: {
-    env: 'MILLRACE_KAFKA_TLS_CA',
-    type: 'string',
-    default: '',
-    help: 'File with the authority (PEM) that signed the certificates of the brokers. Empty for the default authorities.',
-  },
-  kafkaTlsCertificate: {
-    env: 'MILLRACE_KAFKA_TLS_CERTIFICATE',
-    type: 'string',
-    default: '',
-    help: 'File with the client certificate (PEM), if brokers require one. Requires MILLRACE_KAFKA_TLS_KEY.',
-  },
-  kafkaTlsKey: {
-    env: 'MILLRACE_KAFKA_TLS_KEY',
-    type: 'string',
-    default: '',
-    help: 'File with the private key (PEM) of MILLRACE_KAFKA_TLS_CERTIFICATE.',
-  },
-  kafkaUser: {
-    env: 'MILLRACE_KAFKA_USER',
-    type: 'string',
-    default: '',
-    help: 'SASL user for the brokers. Empty for no authentication.',
-  },
-  kafkaPassword: {
-    env: 'MILLRACE_KAFKA_PASSWORD',
-    type: 'string',
-    default: '',
-    secret: true,
-    help: 'Password of MILLRACE_KAFKA_USER.',
-  },
-  kafkaSasl: {
-    env: 'MILLRACE_KAFKA_SASL',
-    type: 'choice',
-    default: 'SCRAM-SHA-512',
-    choices: ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'],
-    help: 'SASL mechanism of MILLRACE_KAFKA_USER.',
-  },
+  ...kafkaSettings,
   geoipDatabase: {
     env: 'MILLRACE_GEOIP_DATABASE',
     type: 'string',

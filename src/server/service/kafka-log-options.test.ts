@@ -16,6 +16,7 @@ const settings: KafkaSettings = {
   kafkaUser: '',
   kafkaPassword: '',
   kafkaSasl: 'SCRAM-SHA-512',
+  kafkaGroup: '',
   slots: 64,
   captureBodyBytesMax: 20_971_520,
 };
@@ -39,7 +40,16 @@ it('brokers by name or address, with or without a port; no authentication or enc
     replication: 3,
     minInsync: 2,
     bodyBytesMax: 20_971_520,
+    group: 'millrace',
   });
+});
+
+it.each([
+  [{ kafkaTopicPrefix: 'eu' }, 'eu'],
+  [{ kafkaTopicPrefix: 'eu', kafkaGroup: 'analytics' }, 'analytics'],
+  [{ kafkaGroup: 'none' }, undefined],
+])('the consumer group of %o is %s', async (more, group) => {
+  expect((await kafkaLogOptions({ ...settings, ...more })).group).toBe(group);
 });
 
 it('with a user the connection is encrypted and checked, by an authority from a file', async () => {

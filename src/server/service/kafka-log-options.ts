@@ -16,11 +16,14 @@ export type KafkaSettings = Pick<
   | 'kafkaUser'
   | 'kafkaPassword'
   | 'kafkaSasl'
+  | 'kafkaGroup'
   | 'slots'
   | 'captureBodyBytesMax'
 >;
 
 const topicForm = /^[A-Za-z0-9._-]{1,200}$/;
+/** Value of `MILLRACE_KAFKA_GROUP` that means no group. */
+const noGroup = 'none';
 
 /** Converts the settings and reads certificates. @throws an error naming the setting to change */
 export async function kafkaLogOptions(settings: KafkaSettings): Promise<KafkaLogOptions> {
@@ -54,6 +57,7 @@ export async function kafkaLogOptions(settings: KafkaSettings): Promise<KafkaLog
     replication,
     minInsync,
     bodyBytesMax: settings.captureBodyBytesMax,
+    group: settings.kafkaGroup === noGroup ? undefined : settings.kafkaGroup || topicPrefix,
   };
 }
 

@@ -131,13 +131,15 @@ async function checkLogOf(settings: Settings, db: Metadata, log: Log): Promise<v
     );
   }
   // Readers create nothing, unlike writers.
-  const readers = await openEventLogReaders(settings, undefined, sharedReaderDeps(createMetrics(), log)).catch(
-    (cause: unknown) => {
-      if (!(cause instanceof LogMisconfiguredError || cause instanceof LogUnavailableError)) throw cause;
-      const got = `expected the event log of the cluster to move, got: ${cause.message}`;
-      throw new MoveRefusedError(`${got}; run this with the environment of one of its processes`, { cause });
-    },
-  );
+  const readers = await openEventLogReaders(
+    settings,
+    undefined,
+    sharedReaderDeps({ settings, db, metrics: createMetrics(), log }),
+  ).catch((cause: unknown) => {
+    if (!(cause instanceof LogMisconfiguredError || cause instanceof LogUnavailableError)) throw cause;
+    const got = `expected the event log of the cluster to move, got: ${cause.message}`;
+    throw new MoveRefusedError(`${got}; run this with the environment of one of its processes`, { cause });
+  });
   try {
     for (const { slot, log: known } of slots) {
       const reader = readers.reader(slot);

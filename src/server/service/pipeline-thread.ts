@@ -4,6 +4,7 @@
 import { systemClock } from '../../base/clock.ts';
 import { createFailpoint } from '../../base/failpoint.ts';
 import { ScanReceiver } from '../../wire/batch/scan-relay.ts';
+import { dropMarks } from '../../pipeline/log-marks.ts';
 import { createSlotConsumers, type SlotConsumers } from '../../pipeline/slots/slot-consumers.ts';
 import { makeStep } from '../../pipeline/transform/make-step.ts';
 import type { Watch } from '../../pipeline/live/watch.ts';
@@ -99,7 +100,8 @@ function fencedAs({ slotFence, allowFailpoints }: Settings, hold: SlotHold): Slo
 
 const { settings, shared, scans, log, metrics, call, serve } = openThread();
 const { db } = await openMetadata(settings, log, connectionsPerThread(settings));
-const readers = await openEventLogReaders(settings, shared.eventLog, sharedReaderDeps(metrics, log));
+if (settings.eventLogRetentionHours === 0) await dropMarks(db);
+const readers = await openEventLogReaders(settings, shared.eventLog, sharedReaderDeps({ settings, db, metrics, log }));
 const store = await openEventStore(settings, shared.embedded);
 const base = { settings, log, metrics, db, clock: systemClock };
 const plugins = createPluginRuntime({

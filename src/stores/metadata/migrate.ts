@@ -25,7 +25,7 @@ const migrations: readonly Migration[] = [
   { name: 'signing keys', up: addSigningKeys },
   { name: 'kept out ids', up: addKeptOutIds },
   { name: 'scopes of sessions', up: addSessionScopes },
-  { name: 'limits of projects', up: addProjectLimits },
+  { name: 'log marks', up: addLogMarks },
 ];
 
 /** The schema version that this program needs. */
@@ -245,14 +245,14 @@ async function addSessionScopes({ schema }: Queries, dialect: Dialect): Promise<
   for (const table of ['sessions', 'login_links']) await schema.alterTable(table).addColumn('scopes', text).execute();
 }
 
-async function addProjectLimits({ schema }: Queries, dialect: Dialect): Promise<void> {
+async function addLogMarks({ schema }: Queries, dialect: Dialect): Promise<void> {
   const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
   await schema
-    .createTable('project_limits')
-    .addColumn('project_id', 'integer', (column) =>
-      column.primaryKey().notNull().references('projects.id').onDelete('cascade'),
-    )
-    .addColumn('limits', text, (column) => column.notNull())
-    .addColumn('updated_at', text, (column) => column.notNull())
+    .createTable('log_marks')
+    .addColumn('slot', 'integer', (column) => column.notNull())
+    .addColumn('lane', text, (column) => column.notNull())
+    .addColumn('seq', 'bigint', (column) => column.notNull())
+    .addColumn('stored_at', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('log_marks_pk', ['slot', 'lane', 'seq'])
     .execute();
 }

@@ -7,7 +7,7 @@ import type { MoveProgress } from './move-progress.ts';
 import { areEqual, TotalsOfRows, type Row, type TableTotals } from './table-totals.ts';
 
 /** State of the log's readers: the target has its own log. */
-const ofTheLog = new Set(['slots', 'log_cursors', 'pipeline_workers']);
+const ofTheLog = new Set(['slots', 'log_cursors', 'log_marks', 'pipeline_workers']);
 /** State of running processes. */
 const ofProcesses = new Set(['service_processes', 'live_watches', 'live_sightings', 'named_leases']);
 /** Files that are not moved. */

@@ -1,5 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
-import { missingIn, refill, type BucketSpeed, type TokenBucket } from './token-bucket.ts';
+
+/** Refill speed and capacity of a budget, in events. */
+export interface BudgetSpeed {
+  readonly perSecond: number;
+  readonly capacity: number;
+}
 
 export type BudgetAnswer =
   | { readonly ok: true }
@@ -10,32 +15,41 @@ export type BudgetAnswer =
 /** How much history each project may send now: a token bucket and a total. */
 export interface Budgets {
   /** Takes events, or returns the limit that prevents it. `totalMax` limits the project's total. */
-  take(projectId: number, events: number, speed: BucketSpeed, totalMax: number): Promise<BudgetAnswer>;
+  take(projectId: number, events: number, speed: BudgetSpeed, totalMax: number): Promise<BudgetAnswer>;
   /** Gives back events that were not stored. */
   giveBack(projectId: number, events: number): void;
 }
 
-/** Tokens are events, `filledAt` is ms since the epoch. */
-export interface Budget extends TokenBucket {
+export interface Budget {
+  /** Events that may be sent now. Negative after a batch larger than the bucket. */
+  tokens: number;
   perSecond: number;
+  /** ms since the epoch. */
+  filledAt: number;
   /** Historical events stored at the first request, plus everything admitted since. */
   total: number;
 }
 
-/** Takes events from a budget, which it mutates. */
+/**
+ * Takes events from a budget, which it mutates. A batch larger than the bucket is admitted when the bucket is full and paid off
+ * afterwards, so no batch size is refused forever.
+ */
 export function takeFrom(
   budget: Budget,
   events: number,
-  speed: BucketSpeed,
+  speed: BudgetSpeed,
   totalMax: number,
   now: number,
 ): BudgetAnswer {
-  refill(budget, speed, now);
+  const { perSecond, capacity } = speed;
   // A new agreement starts with a full bucket.
-  if (budget.perSecond !== speed.perSecond) budget.tokens = speed.capacity;
-  budget.perSecond = speed.perSecond;
+  const isNew = budget.perSecond !== perSecond;
+  const seconds = Math.max(0, now - budget.filledAt) / 1000;
+  budget.tokens = isNew ? capacity : Math.min(capacity, budget.tokens + seconds * perSecond);
+  budget.perSecond = perSecond;
+  budget.filledAt = now;
   if (budget.total + events > totalMax) return { ok: false, limit: 'total' };
-  const missing = missingIn(budget, speed, events);
+  const missing = Math.min(events, capacity) - budget.tokens;
   if (missing > 0) return { ok: false, limit: 'speed', missing };
   budget.tokens -= events;
   budget.total += events;

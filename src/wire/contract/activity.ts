@@ -14,7 +14,6 @@ export const activityScopeMeanings = {
   HistoricalMigration: 'Agreements for historical imports',
   NoticeDestination: 'Notification destinations',
   RetentionPolicy: 'How long the events of a project are kept',
-  ProjectLimits: 'What a project may send',
   TrackingPlan: 'Tracking plans',
   Erasure: 'Erasures of persons and events',
   EventReplay: 'Replays of stored events through a plugin',

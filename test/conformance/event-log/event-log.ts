@@ -11,6 +11,7 @@ import {
   type RecordHeader,
   type StoredRecord,
 } from '../../../src/log/eventlog.ts';
+import type { SharedReaderDeps } from '../../../src/log/shared-log.ts';
 
 export interface OpenedLog {
   readonly writer: EventLogWriter;
@@ -301,7 +302,7 @@ export interface SharedLog {
   /** Opens a writer as another process would. */
   openWriter(): Promise<EventLogWriter>;
   /** Opens a reader as another process with the slot would. */
-  openReader(slot: number): Promise<EventLogReader>;
+  openReader(slot: number, deps?: Pick<SharedReaderDeps, 'expired'>): Promise<EventLogReader>;
   /** Removes the log's data after all of them were closed. */
   dispose(): Promise<void>;
 }
@@ -312,7 +313,7 @@ export function describeSharedEventLog(name: string, open: () => Promise<SharedL
     let log: SharedLog;
     const opened: { close(): Promise<void> }[] = [];
     const writer = async (): Promise<EventLogWriter> => kept(await log.openWriter());
-    const reader = async (slot: number): Promise<EventLogReader> => kept(await log.openReader(slot));
+    const reader: OpenReader = async (...of) => kept(await log.openReader(...of));
     const kept = <T extends { close(): Promise<void> }>(part: T): T => {
       opened.push(part);
       return part;
@@ -326,11 +327,12 @@ export function describeSharedEventLog(name: string, open: () => Promise<SharedL
     });
     describeSharedReading(writer, reader);
     describeSharedBacklog(writer, reader);
+    describeExpiry(writer, reader);
   });
 }
 
 type OpenWriter = () => Promise<EventLogWriter>;
-type OpenReader = (slot: number) => Promise<EventLogReader>;
+type OpenReader = SharedLog['openReader'];
 
 function describeSharedReading(writer: OpenWriter, reader: OpenReader): void {
   it('a reader in another process reads what a writer appended, and continues from the position of another reader', async () => {
@@ -418,5 +420,36 @@ function describeSharedBacklog(writer: OpenWriter, reader: OpenReader): void {
     for (const slot of [0, 1, 2]) await to.append('historical', record('four', 3), slot);
     await to.close();
     expect((await writer()).backlog('historical')).toEqual({ records: 3, events: 9, bytes: 12 });
+  });
+}
+
+function describeExpiry(writer: OpenWriter, reader: OpenReader): void {
+  it('records that are stored stay readable until they have expired', async () => {
+    const to = await writer();
+    for (const text of ['a', 'b', 'c']) await to.append('live', record(text), 0);
+    for (const text of ['d', 'e']) await to.append('historical', record(text), 0);
+    let through = 0;
+    const rounds: unknown[] = [];
+    const expired: SharedReaderDeps['expired'] = async (places) => {
+      rounds.push(places);
+      return places.flatMap((place) =>
+        place.lane === 'live' && through > place.handled ? [{ ...place, seq: through }] : [],
+      );
+    };
+    const from = await reader(0, { expired });
+    from.commit('live', 3);
+    from.commit('historical', 2);
+    await expect.poll(() => rounds.length).toBeGreaterThan(2);
+    const other = await reader(0);
+    expect(texts(await other.read('live', 0, noLimits))).toEqual(['a', 'b', 'c']);
+    through = 2;
+    await expect.poll(async () => texts(await other.read('live', 0, noLimits))).toEqual(['c']);
+    expect(texts(await other.read('historical', 0, noLimits))).toEqual(['d', 'e']);
+    expect(rounds.at(0)).toEqual([
+      { lane: 'live', slot: 0, seq: 3, handled: -1 },
+      { lane: 'historical', slot: 0, seq: 2, handled: -1 },
+    ]);
+    through = 3;
+    await expect.poll(async () => texts(await other.read('live', 0, noLimits))).toEqual([]);
   });
 }

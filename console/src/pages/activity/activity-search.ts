@@ -11,7 +11,6 @@ export const scopeLabels = {
   User: 'Users',
   HistoricalMigration: 'Agreements',
   NoticeDestination: 'Notifications',
-  ProjectLimits: 'Limits',
   RetentionPolicy: 'Retention',
   Erasure: 'Erasures',
   EventReplay: 'Event replays',

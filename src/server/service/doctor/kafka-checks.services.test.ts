@@ -30,6 +30,7 @@ describe.skipIf(!isHere)('checks of Kafka', () => {
       MILLRACE_KAFKA_REPLICATION: '1',
       MILLRACE_KAFKA_MIN_INSYNC: '1',
       MILLRACE_SLOTS: '3',
+      MILLRACE_KAFKA_GROUP: 'none',
     };
     await (await openWriter()).close();
   });
@@ -192,5 +193,56 @@ describe.skipIf(!isHere)('checks of Kafka', () => {
       '"m.live" has partitions with a replica that is not in sync: 1',
     ]);
     expect(kafkaPart.checks['kafka_rights']?.find(subject)).toEqual(['the settings cannot be read']);
+  });
+
+  it('records deleted before their time, and a group without the offsets of what is stored, are found', async () => {
+    const { db } = database;
+    const topicPrefix = `kept-${randomUUID()}`;
+    const own = {
+      MILLRACE_KAFKA_TOPIC_PREFIX: topicPrefix,
+      MILLRACE_KAFKA_GROUP: '"groupe" ü',
+      MILLRACE_EVENT_LOG_RETENTION_HOURS: '24',
+    };
+    const { settings } = loadSettings({ env: { ...env, ...own } });
+    const writer = await openSharedLog(settings, { cursors: async () => ({ live: new Map(), historical: new Map() }) });
+    for (const text of ['a', 'b', 'c']) await writer.append('live', record(text), 1);
+    await db.updateTable('slots').set({ log: null }).execute();
+    await db.updateTable('log_cursors').set({ seq: 0 }).execute();
+    const setCursor = (seq: number) =>
+      db.updateTable('log_cursors').set({ seq }).where('slot', '=', 1).where('lane', '=', 'live').execute();
+    await setCursor(3);
+    await db
+      .insertInto('log_marks')
+      .values([1, 3].map((seq) => ({ slot: 1, lane: 'live', seq, stored_at: Date.now() - (4 - seq) * 10 * 3_600_000 })))
+      .execute();
+    expect(await found({ ...own, MILLRACE_KAFKA_GROUP: 'none' })).toEqual([]);
+    expect(await found(own)).toMatchObject([
+      {
+        code: 'kafka_group',
+        state: 'warning',
+        detail: expect.stringContaining('the group ""groupe" ü" has no offset'),
+      },
+    ]);
+    const readers = await openEventLogReaders(settings, undefined, { expired: async (places) => places });
+    const reader = readers.reader(1);
+    reader.commit('live', 1);
+    // The offsets are committed every 5 seconds.
+    await expect.poll(() => found(own), { timeout: 30_000, interval: 200 }).toEqual([]);
+    reader.commit('live', 2);
+    await readers.close();
+    await admin.deleteRecords({
+      topics: [{ name: `${topicPrefix}.live`, partitions: [{ partition: 1, offset: 2n }] }],
+    });
+    expect(await found(own)).toMatchObject([
+      {
+        code: 'log_retention',
+        state: 'warning',
+        detail: `"${topicPrefix}.live" lacks records that were stored less than 24 hours ago: partitions 1`,
+      },
+    ]);
+    await writer.close();
+    await setCursor(0);
+    await db.deleteFrom('log_marks').execute();
+    await admin.deleteTopics({ topics: [`${topicPrefix}.live`, `${topicPrefix}.historical`] });
   });
 });

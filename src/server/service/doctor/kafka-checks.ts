@@ -1,5 +1,7 @@
 import { readCursors } from '../../../pipeline/cursors.ts';
 import { lanes, type Lane } from '../../../log/eventlog.ts';
+import { keptFrom } from '../../../pipeline/log-marks.ts';
+import type { StoredPlace } from '../../../log/stored-places.ts';
 import type { Settings } from '../../config/settings.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { eventLogOf } from '../../config/event-log-kind.ts';
@@ -22,6 +24,8 @@ interface Progress {
   readonly cursors: Readonly<Record<Lane, ReadonlyMap<number, number>>>;
   /** Id of the log that a slot was last read from. */
   readonly logs: ReadonlyMap<number, string>;
+  /** Places from which on records must be kept, because they were stored within the time of the setting. */
+  readonly marks: readonly StoredPlace[];
 }
 
 export const kafkaPart = definePart<KafkaSubject>({
@@ -147,6 +151,20 @@ export const kafkaPart = definePart<KafkaSubject>({
         'Another installation uses the same topics (give it another `MILLRACE_KAFKA_TOPIC_PREFIX`), or Kafka has lost records: check its retention, and restore the topics.',
       find: findCursorFaults,
     },
+    log_retention: {
+      checks: 'the topics still have what was stored within `MILLRACE_EVENT_LOG_RETENTION_HOURS`',
+      severity: 'warning',
+      advice:
+        'Set `MILLRACE_EVENT_LOG_RETENTION_HOURS` to the same number on every process with the role `pipeline`, and delete no records by other means.',
+      find: findDeletedEarly,
+    },
+    kafka_group: {
+      checks: 'the offsets of the consumer group `MILLRACE_KAFKA_GROUP` show what is stored',
+      severity: 'warning',
+      advice:
+        'Give `MILLRACE_KAFKA_USER` the right Read on the group, choose a name that no other program uses, or set `MILLRACE_KAFKA_GROUP=none`; only the lag that tools for Kafka show depends on it.',
+      find: findMissingOffsets,
+    },
   },
 });
 
@@ -173,6 +191,7 @@ function partitionFaults(
   });
 }
 
+const hourMs = 3_600_000;
 const listedMax = 8;
 
 function listed(numbers: readonly number[]): string {
@@ -204,6 +223,37 @@ async function findCursorFaults({ ranges, progress, topics }: KafkaSubject): Pro
   });
 }
 
+async function findDeletedEarly({ ranges, progress, settings, topics }: KafkaSubject): Promise<Outcome> {
+  const hours = settings.eventLogRetentionHours;
+  if (hours === 0) return 'stored records are deleted within seconds';
+  const [found, { marks }] = await Promise.all([ranges(), progress()]);
+  return lanes.flatMap((lane, at) => {
+    const early = marks.filter((mark) => mark.lane === lane && (found[lane].get(mark.slot)?.first ?? 0) > mark.seq);
+    const what = `"${topics[at]?.name}" lacks records that were stored less than ${hours} hours ago`;
+    return slotFault(what, [...new Set(early.map(({ slot }) => slot))]) ?? [];
+  });
+}
+
+async function findMissingOffsets({ group, offsets, progress, topics }: KafkaSubject): Promise<Outcome> {
+  if (group === undefined) return 'none';
+  const { cursors } = await progress();
+  const isStored = lanes.some((lane) => [...cursors[lane].values()].some((seq) => seq > 0));
+  if (!isStored) return `${group}: nothing is stored yet`;
+  const committed = await offsets(group);
+  const faults = lanes.flatMap((lane, at) => {
+    const own = committed.get(topics[at]?.name ?? '');
+    const missing = [...cursors[lane]].filter(([slot, seq]) => seq > 0 && own?.has(slot) !== true);
+    const what = `the group "${group}" has no offset of "${topics[at]?.name}", whose records are stored`;
+    return (
+      slotFault(
+        what,
+        missing.map(([slot]) => slot),
+      ) ?? []
+    );
+  });
+  return faults.length === 0 ? group : faults;
+}
+
 function slotFault(what: string, slots: readonly number[]): string | undefined {
   return slots.length === 0 ? undefined : `${what}: partitions ${listed(slots)}`;
 }
@@ -214,7 +264,11 @@ async function readProgress(settings: Settings): Promise<Progress> {
   try {
     const rows = await db.selectFrom('slots').select(['slot', 'log']).execute();
     const logs = new Map(rows.flatMap(({ slot, log }) => (log === null ? [] : [[slot, log] as const])));
-    return { cursors: await readCursors(db), logs };
+    return {
+      cursors: await readCursors(db),
+      logs,
+      marks: await keptFrom(db, settings.eventLogRetentionHours * hourMs),
+    };
   } catch (error) {
     if (isMissingTable(error)) throw new CheckSkippedError('the database has no tables yet');
     throw error;

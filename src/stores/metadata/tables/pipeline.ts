@@ -199,6 +199,18 @@ export const pipelineTables = {
     },
     { primaryKey: ['slot', 'lane'], primaryKeyName: 'log_cursors_by_slot_pk' },
   ),
+  /** When records were stored, of those that the log keeps for a time: log-marks.ts. */
+  log_marks: table(
+    {
+      slot: integer(),
+      lane: text(),
+      /** Everything up to and including this position was stored. */
+      seq: bigint(),
+      /** Milliseconds since the epoch by the database's clock. */
+      stored_at: bigint(),
+    },
+    { primaryKey: ['slot', 'lane', 'seq'], primaryKeyName: 'log_marks_pk' },
+  ),
   /** Used by named-leases.ts. */
   named_leases: table({
     name: text().key(),
