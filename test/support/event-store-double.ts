@@ -103,6 +103,7 @@ export function createRecordingStore() {
       rows.splice(0, rows.length, ...rows.filter(isKept));
     },
     query: async () => [],
+    waitForReplicas: async () => {},
     health: async () => ({ ok: true, detail: '' }),
     close: async () => {},
   };

@@ -36,11 +36,12 @@ export async function insertSegment(
   run: RunRef,
   segment: string,
   rows: readonly EventRow[],
-  into?: RunTable,
+  table: RunTable = 'rows',
+  isRepeated = false,
 ): Promise<void> {
   const writer = new EventRowWriter();
   for (const row of rows) writer.write(row);
-  await store.runTables.insert(run, writer.take(), segment, into);
+  await store.runTables.insert(run, writer.take(), segment, { table, isRepeated });
 }
 
 export async function attachAll(store: RunStore, run: RunRef): Promise<number[]> {

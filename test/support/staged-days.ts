@@ -132,11 +132,11 @@ export async function insertRows(
   { id: runId, projectId }: Run,
   { runStore }: StagedPlace,
   rows: readonly EventRow[],
-  into: RunTable,
+  table: RunTable,
 ): Promise<void> {
   const writer = new EventRowWriter();
   for (const row of rows.toReversed()) writer.write(row);
-  await runStore.runTables.insert({ projectId, runId }, writer.take(), '0', into);
+  await runStore.runTables.insert({ projectId, runId }, writer.take(), '0', { table });
 }
 
 export function expectedOf(

@@ -22,6 +22,7 @@ export function openApiDocument(): string {
       erase: unused,
       removeExpired: unused,
       query: unused,
+      waitForReplicas: unused,
       health: unused,
       close: unused,
     },

@@ -1,3 +1,4 @@
+import { countLines } from '../../base/count-lines.ts';
 import { lineWithoutRecord, type SourceFault } from '../source.ts';
 import { textOfString } from './detect.ts';
 import { escapeControls, pieceBytes, recordBytesMax, tooLong, type Piece } from './piece.ts';
@@ -112,12 +113,6 @@ function createSplitter(place: (line: number) => string): Splitter {
     },
     end: () => (carried === 0 ? undefined : piece(Buffer.concat([...carry, lineEnd]), [])),
   };
-}
-
-function countLines(lines: Buffer): number {
-  let count = 0;
-  for (let at = lines.indexOf(newline); at !== -1; at = lines.indexOf(newline, at + 1)) count += 1;
-  return count;
 }
 
 /**

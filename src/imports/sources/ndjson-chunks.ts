@@ -1,3 +1,4 @@
+import { countLines } from '../../base/count-lines.ts';
 import { objectIn } from '../../base/json.ts';
 import { SourceWaitError, type RecordChunk } from '../source.ts';
 import { withoutGzip } from './without-gzip.ts';
@@ -56,12 +57,6 @@ function describe(line: Buffer): string {
 
 function withNewline(rest: Buffer): Buffer {
   return Buffer.concat([rest, Buffer.from('\n')]);
-}
-
-function countLines(lines: Buffer): number {
-  let count = 0;
-  for (let at = lines.indexOf(newline); at !== -1; at = lines.indexOf(newline, at + 1)) count += 1;
-  return count;
 }
 
 /** Returns the last line that is not blank, without copying. */

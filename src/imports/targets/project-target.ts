@@ -60,7 +60,10 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
       await drained(signal);
       return storedUuids(store, projectId, batch);
     },
-    settled: drained,
+    settled: async (signal) => {
+      await drained(signal);
+      await readStore(() => store.waitForReplicas({ projectId, runId: options.runId }));
+    },
     reader: storeReader(options),
     tables: {
       isOpen: async (signal) => {

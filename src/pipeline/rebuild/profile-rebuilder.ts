@@ -93,8 +93,9 @@ export class ProfileRebuilder {
    * @throws SlotLostError
    */
   async step(rebuild: Rebuild): Promise<void> {
-    const { log } = this.#deps;
+    const { log, store } = this.#deps;
     try {
+      await store.waitForReplicas();
       const startedAt = performance.now();
       await this.#advance(rebuild);
       this.#sizeOf(rebuild).took(performance.now() - startedAt);

@@ -209,13 +209,17 @@ async function addGroups({ db, store, task }: Erasure, rows: EraseRows): Promise
 }
 
 /** Events that were accepted before the request are stored, and their persons known. */
-async function waitForLog({ task, log, pollMs = pollMsDefault }: Erasure, ends: readonly LogEnd[]): Promise<void> {
+async function waitForLog(
+  { task, log, store, pollMs = pollMsDefault }: Erasure,
+  ends: readonly LogEnd[],
+): Promise<void> {
   for (const end of ends) {
     while (!(await log.isStored(end))) {
       await task.waiting('events that were accepted before the request are being stored');
       await delay(pollMs, undefined, { signal: task.signal });
     }
   }
+  await store.waitForReplicas();
   await task.waiting('');
 }
 

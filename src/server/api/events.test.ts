@@ -235,6 +235,7 @@ it('while the store is down answers 503 with Retry-After and tells no inner deta
     erase: down,
     removeExpired: down,
     query: down,
+    waitForReplicas: down,
     health: down,
     close: down,
   };

@@ -72,6 +72,7 @@ beforeAll(async () => {
         erase: down,
         removeExpired: down,
         query: down,
+        waitForReplicas: down,
         health: down,
         close: down,
       },

@@ -39,6 +39,7 @@ export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi>
         erase: down,
         removeExpired: down,
         query: down,
+        waitForReplicas: down,
         health: down,
         close: down,
       },

@@ -9,7 +9,7 @@ import type { OutboundStream } from '../../plugins/outbound/outbound.ts';
 import { resolveAllowed } from '../../plugins/outbound/resolve-allowed.ts';
 import { expireTasks } from '../../queue/tasks/task-store.ts';
 import { runTasks } from '../../queue/tasks/task-runner.ts';
-import type { StoreReader } from '../../stores/events/eventstore.ts';
+import type { EventStore } from '../../stores/events/eventstore.ts';
 import { exportKind, exportKindName, type PlaceOf } from '../../stores/export/run-export.ts';
 import type { ExportPlace } from '../../stores/export/export-place.ts';
 import { createDatabaseClock } from '../../stores/metadata/database-clock.ts';
@@ -21,7 +21,7 @@ import { waitUntilStored } from './stored-so-far.ts';
 
 export interface ExportWorkerDeps {
   readonly db: Metadata;
-  readonly store: StoreReader;
+  readonly store: EventStore;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly log: Log;

@@ -33,6 +33,7 @@ const unusedStore: RunStore = {
   removeExpired: unused,
   erase: unused,
   query: unused,
+  waitForReplicas: unused,
   health: unused,
   close: unused,
   runTables: {

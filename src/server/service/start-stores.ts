@@ -122,6 +122,7 @@ export function storeWhenAsked(connect: () => Promise<EventStore>): EventStore {
     removeExpired: async (month, expiries) => (await store()).removeExpired(month, expiries),
     erase: async (rows, watch) => (await store()).erase(rows, watch),
     query: async (sql, params) => (await store()).query(sql, params),
+    waitForReplicas: async (run) => (await store()).waitForReplicas(run),
     health: async () => (await store()).health(),
     close: async () => (await connected?.catch(() => undefined))?.close(),
   };

@@ -67,6 +67,11 @@ export interface EventStore {
   erase(rows: EraseRows, watch?: DeleteWatch): Promise<void>;
   /** Read only. `{name:Type}` placeholders take `params`. 64-bit integers are returned as strings. */
   query<Row>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<Row[]>;
+  /**
+   * Resolves once reads include everything that was stored before, in the events and in the tables of the run: a replica that has just
+   * taken over may lack the newest rows for some seconds. Callers that must not miss a row call it first.
+   */
+  waitForReplicas(run?: RunRef): Promise<void>;
   health(): Promise<StoreHealth>;
   close(): Promise<void>;
 }

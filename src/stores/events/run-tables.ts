@@ -48,7 +48,7 @@ export interface RunTables {
    * same at every retry. A segment is recognised among the last 10,000 months of segments; older ones would be stored twice, with
    * equal places. Rejects like `insertBatch`.
    */
-  insert(run: RunRef, batch: RowBatch, segment: string, into?: RunTable): Promise<void>;
+  insert(run: RunRef, batch: RowBatch, segment: string, how?: RunInsert): Promise<void>;
   /** Attaches a month of `rows` (202403), if it has rows. Rejects if the columns of `events` have changed since the table was created. */
   attach(run: RunRef, month: number): Promise<void>;
   /** Lists partitions, ascending; empty without a table. */
@@ -59,6 +59,13 @@ export interface RunTables {
   orderedFacts(run: RunRef, slice: FactSlice): Promise<Buffer>;
   /** Counts them in each of `slices` slices of equal width. */
   countOrderedFacts(run: RunRef, slices: number): Promise<number[]>;
+}
+
+export interface RunInsert {
+  /** Default `rows`. */
+  readonly table?: RunTable;
+  /** As in `insertBatch`. */
+  readonly isRepeated?: boolean;
 }
 
 export interface RunPartition {
@@ -85,9 +92,9 @@ export type RunTableChange =
 export interface RunTableTransport {
   /** Runs the statements of `runTableSql`, those of shards on each shard. */
   change(change: RunTableChange): Promise<void>;
-  insert(into: RunTableRef, batch: RowBatch, token: string): Promise<void>;
-  /** Returns the rows of one replica of each shard, concatenated. */
-  shardRows<Row>(sql: string): Promise<Row[]>;
+  insert(into: RunTableRef, batch: RowBatch, token: string, isRepeated: boolean): Promise<void>;
+  /** Returns the rows of each replica, by shard. A replica that does not answer is excluded. */
+  replicaRows<Row>(sql: string): Promise<Row[][][]>;
   query: StoreReader['query'];
   /** Queries one text column and returns its values, each followed by a newline. */
   lines(sql: string): Promise<Buffer>;
@@ -95,24 +102,24 @@ export interface RunTableTransport {
 }
 
 export function createRunTables(transport: RunTableTransport): RunTables {
-  const { change, insert, shardRows, form } = transport;
+  const { change, insert, replicaRows, form } = transport;
   return {
     create: async (run) => await change(checked({ kind: 'create', run })),
     drop: async (run) => await change(checked({ kind: 'drop', run })),
     attach: async (run, month) => await change(checked({ kind: 'attach', run, month })),
-    async insert(run, batch, segment, table = 'rows') {
+    async insert(run, batch, segment, { table = 'rows', isRepeated = false } = {}) {
       const token = segmentToken(run, segment);
-      if (batch.rows > 0) await insert({ run, table }, batch, token);
+      if (batch.rows > 0) await insert({ run, table }, batch, token, isRepeated);
     },
     async list() {
-      const names = await shardRows<{ name: string }>(tableNamesSql);
+      const names = (await replicaRows<{ name: string }>(tableNamesSql)).flat(2);
       const runs = names.map(({ name }) => runOfTable(name)).filter((run) => run !== undefined);
       const byName = new Map(runs.map((run) => [runTableName({ run, table: 'rows' }), run]));
       return [...byName.values()].sort((a, b) => a.projectId - b.projectId || (a.runId < b.runId ? -1 : 1));
     },
     async partitions(run, table = 'rows') {
-      const rows = await shardRows<PartitionRow>(partitionsSql(form.rowsOf(runTableName({ run, table }))));
-      const months = Map.groupBy(rows, ({ month }) => Number(month));
+      const shards = await replicaRows<PartitionRow>(partitionsSql(form.rowsOf(runTableName({ run, table }))));
+      const months = Map.groupBy(shards.flatMap(mostRows), ({ month }) => Number(month));
       const sum = (of: readonly PartitionRow[], key: 'rows' | 'bytes' | 'parts'): number =>
         of.reduce((all, row) => all + Number(row[key]), 0);
       return [...months]
@@ -140,6 +147,14 @@ interface PartitionRow {
   readonly rows: string;
   readonly bytes: string;
   readonly parts: string;
+}
+
+/** A replica that is behind has fewer. */
+function mostRows(replicas: readonly PartitionRow[][]): PartitionRow[] {
+  const months = Map.groupBy(replicas.flat(), ({ month }) => month);
+  return [...months.values()].map((of) =>
+    of.reduce((most, each) => (Number(each.rows) > Number(most.rows) ? each : most)),
+  );
 }
 
 const partitionsSql = (table: string): string =>

@@ -211,6 +211,7 @@ describe('an export', () => {
       {},
       {
         store: {
+          waitForReplicas: () => chdb.store.waitForReplicas(),
           query: async (sql, params) => {
             more += 1;
             const late = history(project, 5, (i) => ({

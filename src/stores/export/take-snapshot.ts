@@ -2,7 +2,7 @@ import { isoMicros } from '../../base/clock.ts';
 import { TaskFailedError } from '../../queue/tasks/task.ts';
 import { idsOfPersons } from '../../pipeline/persons/ids-of-persons.ts';
 import type { EventSelection } from '../../wire/contract/event-selection.ts';
-import type { StoreReader } from '../events/eventstore.ts';
+import type { EventStore } from '../events/eventstore.ts';
 import { parseMicros } from '../events/micros.ts';
 import { selectionFilter } from '../events/selection.ts';
 import type { Metadata } from '../metadata/database.ts';
@@ -15,7 +15,7 @@ import type { ExportProgress } from '../../wire/contract/exports.ts';
  */
 export interface SnapshotDeps {
   readonly db: Metadata;
-  readonly store: StoreReader;
+  readonly store: Pick<EventStore, 'query' | 'waitForReplicas'>;
   /** ms since the epoch. */
   readonly now: () => number;
   /** Resolves when the current content of the project's lanes in the event log is stored. */
@@ -45,6 +45,7 @@ export async function takeSnapshot(
     );
   }
   await deps.waitUntilStored(projectId, signal);
+  await store.waitForReplicas();
   const ids = await idsOf(db, projectId, selection);
   const snapshot = { received_before: receivedBefore, unfinished_runs: runs, ...(ids && { distinct_ids: ids }) };
   const { events } = await countExported(store, exportedEvents({ projectId, selection, snapshot }));

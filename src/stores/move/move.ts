@@ -245,6 +245,8 @@ interface CopyEventsDeps {
   readonly pageRows: number;
   /** Records the position in a month. */
   readonly at: (place: MonthPlace) => Promise<void>;
+  /** Whether an earlier attempt, interrupted after what it recorded last, may have inserted the next rows. */
+  readonly mayBeThere: () => boolean;
   /** Records that a month is copied and compared. */
   readonly done: (month: string, totals: MonthTotals) => Promise<void>;
 }
@@ -264,7 +266,20 @@ const pageBytes = 32 * 1024 * 1024;
 const triesMax = 8;
 
 /** Copies every stored row, month by month. Rows are inserted under tokens, so that repeated ones are dropped. */
-async function copyEvents(deps: CopyEventsDeps, known: CopiedEvents): Promise<void> {
+async function copyEvents(given: Omit<CopyEventsDeps, 'mayBeThere'>, known: CopiedEvents): Promise<void> {
+  let hasRecorded = false;
+  const deps: CopyEventsDeps = {
+    ...given,
+    mayBeThere: () => !hasRecorded,
+    at: async (place) => {
+      await given.at(place);
+      hasRecorded = true;
+    },
+    done: async (month, totals) => {
+      await given.done(month, totals);
+      hasRecorded = true;
+    },
+  };
   for (const projectId of await projectsWithEvents(deps.from)) {
     for (const month of await monthsOfProject(deps.from, projectId)) {
       const name = `${projectId}/${month}`;
@@ -280,9 +295,14 @@ async function copyEvents(deps: CopyEventsDeps, known: CopiedEvents): Promise<vo
 async function copyMonth(deps: CopyEventsDeps, of: MonthRef, place: MonthPlace | undefined): Promise<MonthTotals> {
   const wanted = await summariseMonth(deps.from, of);
   const limit = Math.max(1, Math.min(deps.pageRows, Math.floor(pageBytes / (wanted.meanBytes + 200))));
-  const isEqual = async (): Promise<boolean> => {
+  const isShown = async (): Promise<boolean> => {
     const { events, checksum } = await summariseMonth(deps.to, of);
     return events === wanted.events && checksum === wanted.checksum;
+  };
+  const isEqual = async (): Promise<boolean> => {
+    if (await isShown()) return true;
+    await deps.to.waitForReplicas();
+    return await isShown();
   };
   if (place?.which !== 'shown') {
     await copyRows(deps, of, { which: 'stored', after: place?.after, limit });
@@ -322,7 +342,7 @@ async function copyRows(deps: CopyEventsDeps, of: MonthRef, copying: Copying): P
     }
     for (const row of page.rows) writer.write(row);
     const batch = writer.take();
-    await insert(deps.to, batch, tokenOf(deps.id, of, { which, after, limit }));
+    await insert(deps, batch, tokenOf(deps.id, of, { which, after, limit }));
     writer.recycle(batch);
     deps.failpoint('move_piece');
     deps.progress.events(page.rows.length);
@@ -339,10 +359,10 @@ function tokenOf(id: string, { projectId, month }: MonthRef, { which, after, lim
 }
 
 /** Inserts rows, waiting for an unavailable store for a limited time. */
-async function insert(to: EventStore, batch: RowBatch, token: string): Promise<void> {
+async function insert({ to, mayBeThere }: CopyEventsDeps, batch: RowBatch, token: string): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
-      await to.insertBatch(batch, token);
+      await to.insertBatch(batch, token, mayBeThere());
       return;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError) || tries === triesMax) throw error;

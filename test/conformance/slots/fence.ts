@@ -76,6 +76,7 @@ function rebuilderOf({ db }: Scene, hold: SlotHold, failure?: Error): ProfileReb
     deleteRun: refuse,
     erase: refuse,
     removeExpired: refuse,
+    waitForReplicas: async () => undefined,
     health: refuse,
     close: refuse,
   };

@@ -197,6 +197,37 @@ describe('the check', () => {
     expect(await run({ name: 'import_check_written', nth: 1 })).toEqual(whole);
   });
 
+  it.each([
+    ['import_rows_written', 3],
+    ['import_deferred_written', 1],
+  ])(
+    'interrupted at %s, time %i: what may be in the tables of the run is inserted as a repetition',
+    async (place, nth) => {
+      await using test = await checkTest({ format: 'mixpanel' });
+      await stageAll(test, (sources[0]?.[1] ?? []).slice(0, 120), 20);
+      const { runTables } = test.runStore;
+      const [tried, inserts] = [new Set<string>(), [] as { name: string; wasTried: boolean; isRepeated: boolean }[]];
+      const insert: typeof runTables.insert = async (run, batch, segment, how = {}) => {
+        const { table = 'rows', isRepeated = false } = how;
+        inserts.push({ name: segment, wasTried: tried.has(`${segment} ${table}`), isRepeated });
+        tried.add(`${segment} ${table}`);
+        await runTables.insert(run, batch, segment, how);
+      };
+      const runStore = { ...test.runStore, runTables: { ...runTables, insert } };
+      let left = nth;
+      const failpoint = (name: string): void => {
+        if (name === place && (left -= 1) === 0) throw new Error('killed');
+      };
+      await expect(test.check({ limits: small, runStore, failpoint })).rejects.toThrow('killed');
+      expect(inserts.filter(({ isRepeated }) => isRepeated)).toEqual([]);
+      await test.check({ limits: small, runStore });
+      const segments = inserts.filter(({ name }) => name.startsWith('segment'));
+      expect(segments.filter(({ wasTried, isRepeated }) => wasTried !== isRepeated)).toEqual([]);
+      expect(inserts.filter(({ wasTried, isRepeated }) => wasTried && !isRepeated)).toEqual([]);
+      expect(inserts.some(({ wasTried }) => wasTried)).toBe(true);
+    },
+  );
+
   it('duplicates are skipped and counted: the first one of the source stays', async () => {
     const uuid = '0190a000-0000-4000-8000-000000000001';
     const captured = (timestamp: string, n: number): string =>

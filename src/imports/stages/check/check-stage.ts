@@ -11,7 +11,7 @@ import { createCheckProgress } from './check-progress.ts';
 import { runsToReplace } from './assert-check-passed.ts';
 import { countsDiffer } from './check-failure.ts';
 import { checkResult } from './check-result.ts';
-import { checkSideBySide, lackFiles, type Checking } from './threads/check-in-parallel.ts';
+import { checkSideBySide, hasBegun, lackFiles, type Checking } from './threads/check-in-parallel.ts';
 import { addFaults, readHeldLines } from './add-faults.ts';
 import { addFindings, createSum, type Sum } from './tally/findings.ts';
 import { addNoteCounts } from './tally/note-tally.ts';
@@ -122,8 +122,7 @@ function openWorkers(
 
 async function partsOf({ staging }: Ready, leased: LeasedRun, rows: RunRows): Promise<readonly StoredPart[]> {
   const parts = await leased.parts();
-  const hasBegun = parts.some(({ checked }) => checked > 0);
-  if (hasBegun && !(await lackFiles(staging, leased.run, parts)) && (await rows.exists())) return parts;
+  if (hasBegun(parts) && !(await lackFiles(staging, leased.run, parts)) && (await rows.exists())) return parts;
   await startAgain(staging, leased, parts, rows);
   return await leased.parts();
 }
@@ -267,7 +266,7 @@ async function insertDeferred(
   const insert = async (): Promise<void> => {
     leased.signal.throwIfAborted();
     const found = own.take(settled.names);
-    await rows.insert(`deferred-${(batch += 1)}`, found);
+    await rows.insert(`deferred-${(batch += 1)}`, found, hasBegun(parts));
     sums.push(...found.sums);
     failpoint('import_deferred_written');
   };

@@ -44,6 +44,7 @@ interface Repetitions {
 export async function settleDays(deps: SettleDeps, leased: LeasedRun, written: WrittenRows): Promise<Repetitions> {
   const { rows, failpoint, onDays } = deps;
   const { store, run, whenAnswering } = rows;
+  await whenAnswering(() => store.waitForReplicas(run));
   const found = await whenAnswering(() => runTableDays(store, run));
   const expected = mergeSums(written.sums);
   const total = found.reduce((all, day) => all + day.rows, 0);

@@ -1,3 +1,4 @@
+import { countLines } from '../../../base/count-lines.ts';
 import { isPlaceholderId } from '../../../base/placeholder-ids.ts';
 import { parseExact } from '../../../base/exact-json.ts';
 import type { JsonObject } from '../../../base/json.ts';
@@ -66,6 +67,7 @@ async function orderFacts(load: Load, of: FactsOf): Promise<readonly number[]> {
   await retry(() =>
     readStore(() => runStore.runTables.orderFacts(ref, { ...of, components: components.pairs(pairsMax) })),
   );
+  await retry(() => readStore(() => runStore.waitForReplicas(ref)));
   const partitions = await retry(() => readStore(() => runStore.runTables.partitions(ref, of.from)));
   const facts = partitions.reduce((sum, { month, rows }) => sum + (of.months.includes(month) ? rows : 0), 0);
   const slices = Math.max(1, Math.ceil(facts / sliceFacts));
@@ -105,8 +107,9 @@ async function* readSlice(load: Load, counts: readonly number[], slice: number):
     const page = retry(() =>
       readStore(async () => {
         const lines = await runStore.runTables.orderedFacts(ref, at);
-        if (lines.length > 0) return lines;
-        throw new TargetWaitError('expected the event store to have the sorted facts of the run, got none');
+        const found = countLines(lines);
+        if (found === limit) return lines;
+        throw new TargetWaitError(`expected ${limit} sorted facts of the run in the event store, got ${found}`);
       }),
     );
     // It is awaited later, or never if the load ends earlier.

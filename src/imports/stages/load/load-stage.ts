@@ -10,6 +10,7 @@ import type { Run } from '../../run/run.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import type { Target, TableTarget } from '../../target.ts';
+import { readStore } from '../../targets/read-store.ts';
 import { assertCheckPassed, type LoadConditions } from '../check/assert-check-passed.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { loadRejectedPrefix, withoutStored, deliverFrame, type DeliveredFrame } from './deliver-frame.ts';
@@ -86,7 +87,9 @@ export function createLoadStage(deps: LoadDeps): RunStage {
 }
 
 async function loadDays(load: Load, days: readonly StoredDay[]): Promise<void> {
-  const { leased, staging, run, progress } = load;
+  const { leased, staging, run, progress, retry, runStore } = load;
+  // What earlier runs have attached decides how months are loaded.
+  await retry(() => readStore(() => runStore.waitForReplicas()));
   await assertRunTable(
     load,
     days.filter((day) => !isLoaded(day)),

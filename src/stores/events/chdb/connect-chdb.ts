@@ -59,11 +59,12 @@ export function connectChdb(socketPath: string, spoolDir: string, options: Conne
       await waitForRemoval({ list, nudge: async () => void (await ask({ kind: 'nudge' })) }, watch);
     },
     query,
+    waitForReplicas: () => Promise.resolve(),
     runTables: createRunTables({
       form: singleForm,
       change: async (change) => void (await ask({ kind: 'change-run-table', change })),
       insert: (into, batch, token) => insertThroughFile({ link, spoolDir, waitMs }, batch, token, into),
-      shardRows: query,
+      replicaRows: async <Row>(sql: string) => [[await query<Row>(sql)]],
       query,
       lines: (sql) => ask({ kind: 'query', sql: `${sql} FORMAT TSVRaw`, params: {} }),
     }),

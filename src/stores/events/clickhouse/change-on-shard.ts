@@ -1,4 +1,5 @@
 import type { WarnLog } from '../../../server/telemetry/log.ts';
+import { isOfOneServer } from '../engine-errors.ts';
 import { ServerAwayError, StoreUnavailableError } from '../eventstore.ts';
 import type { Replicas } from './replicas.ts';
 import type { ClickhouseServer, ServerSettings } from './server.ts';
@@ -12,6 +13,8 @@ export interface ShardChange {
   /** Counted from 1. */
   readonly shardNumber: number;
   readonly statements: readonly string[];
+  /** Whether a statement may be repeated at another replica after it failed at one, where it may have written some rows. */
+  readonly isRepeatable: boolean;
   /** How long to wait for replicas before it is logged, and interval between log entries. */
   readonly pollMs: number;
   readonly log: WarnLog;
@@ -26,13 +29,23 @@ const caughtUpWithin: ServerSettings = { receive_timeout: 240 };
  * with StoreUnavailableError, which names the replicas that have not caught up in time.
  */
 export async function changeOnShard(shard: Replicas, work: ShardChange): Promise<void> {
-  const { from, to, statements } = work;
+  const { from, to, statements, isRepeatable } = work;
   await shard.use(async (server) => {
     for (const table of from) await caughtUp([server], 1, { ...work, table });
-    for (const sql of statements) await server.command(sql);
+    for (const sql of statements) await (isRepeatable ? server.command(sql) : onlyOn(server, sql));
   });
   const most = Math.floor(shard.servers.length / 2) + 1;
   await caughtUp(shard.servers, most, { ...work, table: to });
+}
+
+/** Rejects with StoreUnavailableError if this server fails, so that no other one is tried: the caller starts over. */
+async function onlyOn(server: ClickhouseServer, sql: string): Promise<void> {
+  try {
+    await server.command(sql);
+  } catch (cause) {
+    if (!isOfOneServer(cause)) throw cause;
+    throw new StoreUnavailableError(`${server.host} failed in the middle of a change, which starts over`, { cause });
+  }
 }
 
 interface CatchUp extends Pick<ShardChange, 'shardNumber' | 'pollMs' | 'log'> {

@@ -71,6 +71,7 @@ function serverStore(server: ClickhouseServer, pollMs: number): RunStore {
       await eraseOnShard(new Replicas([server]), work, watch);
     },
     query: (sql, params) => server.rows(sql, params),
+    waitForReplicas: () => Promise.resolve(),
     runTables: createRunTables({
       form: singleForm,
       async change(change) {
@@ -78,7 +79,7 @@ function serverStore(server: ClickhouseServer, pollMs: number): RunStore {
       },
       insert: (into, batch, token) =>
         server.insert(insertSql(token, '', { table: runTableName(into), settings: [] }), batch),
-      shardRows: (sql) => server.rows(sql),
+      replicaRows: async (sql) => [[await server.rows(sql)]],
       query: (sql, params) => server.rows(sql, params),
       lines: (sql) => server.lines(sql),
     }),

@@ -1,7 +1,7 @@
 import type { WarnLog } from '../../../server/telemetry/log.ts';
 import type { RowBatch, StoreHealth } from '../eventstore.ts';
 import { addRemoved, checkExpiry, removeExpiredRows } from '../expired-rows.ts';
-import { runTableName, type RunTableRef } from '../run-table-names.ts';
+import { allTables, runTableName, type RunTableRef } from '../run-table-names.ts';
 import { createRunTables, runTableSql, type RunStore, type RunTableChange, type RunTables } from '../run-tables.ts';
 import { clusterForm, type SchemaForm } from '../schema-form.ts';
 import { migrateStore } from '../migrate-store.ts';
@@ -24,6 +24,7 @@ import { Replicas } from './replicas.ts';
 import { connectServer, type ClickhouseServer, type ServerOptions, type ServerSettings } from './server.ts';
 import { shardKeySql } from './shard-key.ts';
 import { splitByShard } from './split-by-shard.ts';
+import { delaySecondsMax, waitForReplicas } from './wait-for-replicas.ts';
 
 export interface ClusterOptions {
   readonly queryTimeoutMs: number;
@@ -62,7 +63,7 @@ const readSettings: ServerSettings = {
   use_hedged_requests: 0,
   // A failed replica is read again at about the time when it takes inserts again; the default is minutes.
   distributed_replica_error_half_life: 5,
-  max_replica_delay_for_distributed_queries: '10',
+  max_replica_delay_for_distributed_queries: String(delaySecondsMax),
   fallback_to_stale_replicas_for_distributed_queries: 0,
   // A subquery covers all shards as well.
   distributed_product_mode: 'global',
@@ -191,6 +192,10 @@ function clusterStore(deps: ClusterStoreDeps): RunStore {
       return (await Promise.all(removals)).reduce(addRemoved);
     },
     query: async (sql, params) => (await opening()).all.use((server) => server.rows(sql, params)),
+    async waitForReplicas(run) {
+      const ofRun = run === undefined ? [] : allTables.map((table) => deps.form.rowsOf(runTableName({ run, table })));
+      await waitForReplicas((await opening()).shards, [localTable, ...ofRun]);
+    },
     runTables: clusterRunTables(deps),
     async health() {
       try {
@@ -221,20 +226,31 @@ function clusterRunTables({ opening, form, pollMs, log }: Omit<ClusterStoreDeps,
       const statements = runTableSql(change, form);
       const tables = shardTables(change, form);
       if (tables !== undefined) {
-        const work = { ...tables, statements, pollMs, log };
+        // Sorted facts that are there twice would be delivered twice.
+        const isRepeatable = change.kind !== 'order';
+        const work = { ...tables, statements, isRepeatable, pollMs, log };
         await Promise.all(shards.map((shard, at) => changeOnShard(shard, { ...work, shardNumber: at + 1 })));
       } else for (const sql of statements) await all.use((server) => server.command(sql, tableSettings));
     },
-    async insert(into, batch, token) {
-      await insertByShard(await opening(), batch, token, { ...target, table: form.rowsOf(runTableName(into)) });
+    async insert(into, batch, token, isRepeated) {
+      const table = form.rowsOf(runTableName(into));
+      await insertByShard(await opening(), batch, token, { ...target, table, isRepeated });
     },
-    async shardRows<Row>(sql: string) {
+    async replicaRows<Row>(sql: string) {
       const { shards } = await opening();
-      return (await Promise.all(shards.map((shard) => shard.use((server) => server.rows<Row>(sql))))).flat();
+      return await Promise.all(shards.map(({ servers }) => rowsOfServers<Row>(servers, sql)));
     },
     query: async (sql, params) => (await opening()).all.use((server) => server.rows(sql, params)),
     lines: async (sql) => (await opening()).all.use((server) => server.lines(sql)),
   });
+}
+
+/** Returns the rows of each server that answers. Rejects with the last reason if none does. */
+async function rowsOfServers<Row>(servers: readonly ClickhouseServer[], sql: string): Promise<Row[][]> {
+  const answers = await Promise.allSettled(servers.map((server) => server.rows<Row>(sql)));
+  const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  if (found.length === 0) for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
+  return found;
 }
 
 /** Returns the tables that a change on each shard reads and writes. */
@@ -251,13 +267,13 @@ async function insertByShard(
   { shards, slots, unsure }: Cluster,
   batch: RowBatch,
   token: string,
-  into: InsertTarget & { readonly isRepeated?: boolean },
+  into: InsertTarget & { readonly isRepeated: boolean },
 ): Promise<void> {
   const parts = shards.length === 1 ? [batch] : splitByShard(batch, slots);
   const insert = async (part: RowBatch | undefined, at: number): Promise<void> => {
     if (part === undefined) return;
     const sql = insertSql(shards.length === 1 ? token : `${token}:s${at}`, '', into);
-    if (into.isRepeated === true) unsure.add(sql);
+    if (into.isRepeated) unsure.add(sql);
     const shard = shards[at];
     if (shard !== undefined) await insertOnShard(shard, { sql, batch: part }, unsure);
   };

@@ -11,8 +11,8 @@ export interface RunRows {
   exists(): Promise<boolean>;
   create(): Promise<void>;
   drop(): Promise<void>;
-  /** Inserts the rows of a segment, whose name must be the same on every retry. */
-  insert(segment: string, found: Pick<RowsOfSegment, 'rows' | 'facts'>): Promise<void>;
+  /** Inserts the rows of a segment, whose name must be the same on every retry. `isRepeated` as in `EventStore.insertBatch`. */
+  insert(segment: string, found: Pick<RowsOfSegment, 'rows' | 'facts'>, isRepeated: boolean): Promise<void>;
   /** Replaces StoreUnavailableError by TargetWaitError, and retries. */
   whenAnswering<Result>(work: () => Promise<Result>): Promise<Result>;
 }
@@ -37,10 +37,11 @@ export function createRunRows(run: RunRef, { runStore: store, retry, waitForRoom
       }),
     create: () => whenAnswering(() => runTables.create(run)),
     drop: () => whenAnswering(() => runTables.drop(run)),
-    insert: async (segment, { rows, facts }) => {
+    insert: async (segment, { rows, facts }, isRepeated) => {
       await waitForRoom();
-      await whenAnswering(() => runTables.insert(run, rows, segment));
-      if (facts !== undefined) await whenAnswering(() => runTables.insert(run, facts, segment, 'facts'));
+      await whenAnswering(() => runTables.insert(run, rows, segment, { isRepeated }));
+      if (facts === undefined) return;
+      await whenAnswering(() => runTables.insert(run, facts, segment, { table: 'facts', isRepeated }));
     },
     whenAnswering,
   };

@@ -1,3 +1,4 @@
+import { countLines } from '../../../../base/count-lines.ts';
 import { linesWithoutRecord } from '../../../source.ts';
 import type { SegmentTally } from '../tally/segment-tally.ts';
 
@@ -65,7 +66,7 @@ export interface SegmentCounts {
 export function disagreements({ lines, tally, ledger, written }: SegmentCounts): readonly string[] {
   const { records, converted, skipped, unreadable, events } = tally.counts();
   const pairs: readonly (readonly [what: string, one: number, other: number])[] = [
-    ['records: lines that begin a record and records read', countLines(lines) - linesWithoutRecord(lines), records],
+    ['records: lines that begin a record and records read', countAllLines(lines) - linesWithoutRecord(lines), records],
     ['records read, and converted + skipped + unreadable', records, converted + skipped + unreadable],
     ['records with events: read and written', converted, ledger.lines],
     ['events: counted and written', events, ledger.events],
@@ -76,8 +77,7 @@ export function disagreements({ lines, tally, ledger, written }: SegmentCounts):
 
 const newline = 0x0a;
 
-function countLines(lines: Buffer): number {
-  let count = 0;
-  for (let at = lines.indexOf(newline); at >= 0; at = lines.indexOf(newline, at + 1)) count += 1;
-  return lines.length > 0 && lines.at(-1) !== newline ? count + 1 : count;
+/** Also a last line that has no end. */
+function countAllLines(lines: Buffer): number {
+  return countLines(lines) + (lines.length > 0 && lines.at(-1) !== newline ? 1 : 0);
 }

@@ -93,12 +93,19 @@ export async function checkSideBySide(checking: CheckingSideBySide): Promise<Pic
       enter(place.part);
       const before = sum.known(found.handOver.memories, workers.threads > 1);
       const settled = before === undefined ? found : await check(place, before);
-      await writeChecked({ ...deps, rows }, leased, place, settled);
+      // Of an interrupted check, whose tables still exist.
+      const isRepeated = place === left[0] && hasBegun(parts);
+      await writeChecked({ ...deps, rows }, leased, { ...place, isRepeated }, settled);
       add(checking, sum, place, settled.handOver);
     },
     onFailure: () => stop.abort(new Error('another segment could not be checked')),
   });
   return sum;
+}
+
+/** Returns whether an earlier attempt has checked segments. The segment after them may be in the tables of the run. */
+export function hasBegun(parts: readonly StoredPart[]): boolean {
+  return parts.some(({ checked }) => checked > 0);
 }
 
 function placesOf(createdAt: number, parts: readonly StoredPart[]): readonly SegmentPlace[] {
@@ -207,12 +214,12 @@ interface WriteDeps {
 async function writeChecked(
   { staging, failpoint, rows }: WriteDeps,
   leased: LeasedRun,
-  { part, index }: SegmentRef,
+  { part, index, isRepeated }: SegmentRef & { readonly isRepeated: boolean },
   { found, findings, rejected, handOver }: CheckedSegment,
 ): Promise<void> {
   const { id } = leased.run;
   const place = { seq: part.seq, index };
-  await rows.insert(`segment-${pad(part.seq)}-${pad(index)}`, found);
+  await rows.insert(`segment-${pad(part.seq)}-${pad(index)}`, found, isRepeated);
   await writeFindings(staging, id, place, { sums: found.sums, findings });
   await writeHandOver(staging, id, place, handOver);
   const rejectedKey = stagingKeys.rejected(id, `check-${pad(part.seq)}-${pad(index)}`);

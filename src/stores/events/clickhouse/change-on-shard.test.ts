@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { ServerAwayError, StoreUnavailableError } from '../eventstore.ts';
+import { changeOnShard } from './change-on-shard.ts';
+import { Replicas } from './replicas.ts';
+import type { ClickhouseServer } from './server.ts';
+
+/** The first server dies in the middle of the change. */
+function shardOf(ran: string[]): Replicas {
+  const servers = ['a', 'b', 'c'].map((host) => ({
+    host,
+    answers: async () => true,
+    command: async (sql: string) => {
+      if (sql.startsWith('SYSTEM SYNC')) return;
+      ran.push(`${host}: ${sql}`);
+      if (host === 'a') throw new ServerAwayError('killed');
+    },
+  }));
+  return new Replicas(servers as unknown as readonly ClickhouseServer[]);
+}
+
+const work = { from: [], to: 't', shardNumber: 1, statements: ['S'], pollMs: 1000, log: { warn: () => undefined } };
+
+it('a change that is the same when repeated continues at the next replica', async () => {
+  const ran: string[] = [];
+  await changeOnShard(shardOf(ran), { ...work, isRepeatable: true });
+  expect(ran).toEqual(['a: S', 'b: S']);
+});
+
+it('a change that would add rows twice is not tried at another replica: it fails, and the caller starts over', async () => {
+  const ran: string[] = [];
+  const changed = changeOnShard(shardOf(ran), { ...work, isRepeatable: false });
+  await expect(changed).rejects.toThrow(StoreUnavailableError);
+  await expect(changed).rejects.toThrow('a failed in the middle of a change');
+  expect(ran).toEqual(['a: S']);
+});
