@@ -43,6 +43,7 @@ const sections: readonly Section[] = [
     pages: [
       'guides/operations',
       'guides/runbooks',
+      'guides/project-limits',
       'guides/retention',
       'guides/erase',
       'guides/exports',

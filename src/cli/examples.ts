@@ -201,6 +201,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'projects rotate-token': ['projects rotate-token 2 --yes'],
   'projects delete': ['projects delete 2 --yes'],
   'projects spread': ['projects spread 2 4'],
+  'projects limits': ['projects limits 2', 'projects limits 2 --events-per-second 2000 --backlog-bytes default'],
   'config show': ['config show', 'MILLRACE_PORT=9000 millrace config show --json'],
   doctor: ['doctor', 'doctor --data-dir /srv/millrace'],
   backup: ['backup --to /backups/2026-11-23', 'backup --data-dir /srv/millrace --to s3://my-backups/2026-11-23'],

@@ -30,8 +30,8 @@ export interface BacklogPoller {
   poll(): Promise<void>;
   appended(lane: Lane, slot: number, size: RecordSize): void;
   backlog(lane: Lane): Backlog;
-  /** Returns the waiting records of one project that this process appended. */
-  backlogOf(lane: Lane, projectId: number): Backlog;
+  /** As in EventLogWriter. */
+  backlogOf(lane: Lane, projectId: number, writers: number): Backlog;
   /** Returns the waiting records of each slot as of the last poll. */
   bySlot(lane: Lane): ReadonlyMap<number, number>;
   /** Returns how long the oldest record has waited, s; records from before the first poll count from then. */
@@ -111,13 +111,15 @@ export function createBacklogPoller({ source, cursors, onEnd }: BacklogDeps): Ba
       sums[lane] = { records: records + 1, events: events + size.events, bytes: bytes + size.bytes };
     },
     backlog: (lane) => sums[lane],
-    backlogOf: (lane, projectId) => {
+    backlogOf: (lane, projectId, writers) => {
       let { records, events, bytes } = nothing;
-      for (const { own } of slots[lane].values()) {
+      for (const { own, others } of slots[lane].values()) {
         const totals = own.totalsOf(projectId);
-        records += totals.records;
-        events += totals.events;
-        bytes += totals.bytes;
+        if (totals.records === 0) continue;
+        const times = Math.min(writers, 1 + others / own.totals().records);
+        records += Math.round(totals.records * times);
+        events += Math.round(totals.events * times);
+        bytes += Math.round(totals.bytes * times);
       }
       return { records, events, bytes };
     },

@@ -83,9 +83,10 @@ export interface EventLogWriter {
   backlog(lane: Lane): Backlog;
   /**
    * Returns the waiting records of one project that this writer appended and, for files, those that existed when it was opened. If
-   * several processes write to a log, each knows only its share.
+   * several processes write to a log, each knows only its share: with their number, the records of the others are estimated from the
+   * project's part of what this one appended to the same slots, up to as much as this one for each.
    */
-  backlogOf(lane: Lane, projectId: number): Backlog;
+  backlogOf(lane: Lane, projectId: number, writers?: number): Backlog;
   /** Returns the last seq in a slot's lane, from any writer, to compare cursors with. 0 means none. */
   end(lane: Lane, slot: number): Promise<number>;
   /**

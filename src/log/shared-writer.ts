@@ -109,8 +109,8 @@ class SharedWriter implements SharedLogWriter {
     return this.#backlog.backlog(lane);
   }
 
-  backlogOf(lane: Lane, projectId: number): Backlog {
-    return this.#backlog.backlogOf(lane, projectId);
+  backlogOf(lane: Lane, projectId: number, writers = 1): Backlog {
+    return this.#backlog.backlogOf(lane, projectId, writers);
   }
 
   oldestSeconds(lane: Lane): number {

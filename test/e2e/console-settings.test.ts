@@ -48,12 +48,33 @@ describe.skipIf(!chromiumPath)('settings and usage', () => {
     await page.getByText('Leave without saving?').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('combobox', { name: 'Time zone' }).selectOption('Europe/Paris');
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Settings saved.').waitFor();
     await page.reload();
     await expect.poll(() => page.getByRole('combobox', { name: 'Time zone' }).inputValue()).toBe('Europe/Paris');
     await page.getByText('Shop <b>of</b> Ada').first().waitFor();
     expect(await lookFaults(under, 'settings')).toEqual([]);
+  });
+
+  it('limits are checked while they are typed, and apply to the next requests without a restart', async () => {
+    await under.open('settings');
+    const { page } = under;
+    const rate = page.getByRole('textbox', { name: 'Body bytes per second' });
+    expect(await rate.getAttribute('placeholder')).toBe('Default: unlimited');
+    await rate.fill('1e3');
+    await page.getByText('Expected a whole number').waitFor();
+    const save = page.getByRole('button', { name: 'Save limits' });
+    expect(await save.isDisabled()).toBe(true);
+    expect(await lookFaults(under, 'settings-limits')).toEqual([]);
+    await rate.fill('1');
+    await save.click();
+    await page.getByText('Limits saved.').waitFor();
+    await expect.poll(() => capture(projectKey, false)).toBe(429);
+    await page.reload();
+    await expect.poll(() => rate.inputValue()).toBe('1');
+    await rate.fill('');
+    await save.click();
+    await expect.poll(() => capture(projectKey, false)).toBe(200);
   });
 
   it('retention shows what a policy removes, and is saved once the name of the project is typed', async () => {

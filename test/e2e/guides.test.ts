@@ -152,6 +152,14 @@ it('retention: previewed, set and shown by command and API', async () => {
   expect(JSON.parse(set)).toMatchObject({ live_days: 365, events: [] });
 });
 
+it('limits of a project: set, removed and returned to the default by command', async () => {
+  await using seat = await service.open();
+  const [commands = ''] = share.take({ page: guide('project-limits'), heading: 'Set a limit' });
+  const shown = await seat.type(commands);
+  expect(shown).toMatch(/events_per_second +2,000 +project\n.*\nbacklog_bytes +500,000,000 +project/);
+  expect(shown).toMatch(/events_per_second +unlimited +project\n.*\nbacklog_bytes +unlimited +service/);
+});
+
 it('your first history: tested, sent both ways, checked, corrected', async () => {
   const name = 'first-history';
   await using seat = await service.open();

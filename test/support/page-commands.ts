@@ -49,6 +49,7 @@ export const runBy: Readonly<Record<string, readonly Blocks[]>> = {
     { page: guide('first-history') },
     { page: guide('notices') },
     { page: guide('plugin-configs') },
+    { page: guide('project-limits') },
     { page: guide('retention') },
     { page: guide('schedules') },
     { page: guide('segment-libraries') },

@@ -8,6 +8,7 @@ import { createIngest } from '../../src/wire/capture/create-ingest.ts';
 import { createAgreements } from '../../src/wire/capture/agreements.ts';
 import { createBudgets } from '../../src/wire/capture/budgets.ts';
 import { createProjectKeys } from '../../src/wire/capture/project-key.ts';
+import { createProjectLimits } from '../../src/wire/capture/project-limits.ts';
 import { registerCapture } from '../../src/wire/capture/routes.ts';
 import { loadSettings } from '../../src/server/config/load.ts';
 import { openSqliteLogWriter } from '../../src/log/sqlite/writer.ts';
@@ -27,7 +28,9 @@ const metrics = createMetrics();
 const db = openSqlite(join(dir, 'metadata.sqlite'));
 await migrate(db, 'sqlite');
 const eventLog = await openSqliteLogWriter(join(dir, 'log'), { committed: { live: 0, historical: 0 } });
-const ingest = createIngest({ log: eventLog, settings, metrics });
+// A limit that is counted and never reached.
+const limits = createProjectLimits({ events_per_second: 1e12, bytes_per_second: 1e12, backlog_bytes: 1e12 });
+const ingest = createIngest({ log: eventLog, settings, metrics, limits });
 const server = buildServer({
   db,
   clock,

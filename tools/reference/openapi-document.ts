@@ -2,6 +2,7 @@ import { buildOpenApi } from '../../src/server/api/openapi.ts';
 import { describedCapture } from '../../src/server/api/openapi-capture.ts';
 import { apiRoutes } from '../../src/server/api/routes.ts';
 import { loadSettings } from '../../src/server/config/load.ts';
+import { limitDefaultsOf } from '../../src/server/service/project-limit-defaults.ts';
 import { serviceRetentionOf } from '../../src/server/service/service-retention.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { LiveHub } from '../../src/pipeline/live/hub.ts';
@@ -52,6 +53,7 @@ export function openApiDocument(): string {
     eventBytesMax: 0,
     agreementMode: 'optional',
     serviceRetention: serviceRetentionOf(loadSettings({ env: {} }).settings),
+    limitDefaults: limitDefaultsOf(loadSettings({ env: {} }).settings),
     forgetKey: () => {},
     forgetUser: () => {},
     forgetProject: () => {},

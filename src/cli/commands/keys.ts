@@ -7,7 +7,7 @@ import { CommandError } from '../exit-codes.ts';
 import { addOpenApiOptions, refusedAs, withApi, type OpenApiOptions } from '../open-api.ts';
 import { showList, showRecord, showTable, type OutputOptions } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
-import { noProject, projectNumber } from './projects.ts';
+import { noProject, projectNumber } from '../project-path.ts';
 
 interface KeyOptions extends OutputOptions, OpenApiOptions {
   readonly yes?: boolean;

@@ -64,3 +64,35 @@ describe('millrace projects spread', () => {
     expect(await readSpread(db, 1)).toMatchObject({ spread: 1 });
   });
 });
+
+describe('millrace projects limits', () => {
+  it('shows and changes what a project may send, and returns it to the default of the service', async () => {
+    const { stdout } = await run('projects', 'limits', '1');
+    expect(stdout).toMatch(/^LIMIT +VALUE +FROM\nevents_per_second +unlimited +service\n/);
+    const changed = await run('projects', 'limits', '1', '--events-per-second', '2000', '--backlog-bytes', 'unlimited');
+    expect(changed.stdout).toMatch(
+      /events_per_second +2,000 +project\nbytes_per_second +unlimited +service\nbacklog_bytes +unlimited +project/,
+    );
+    const json = await run('projects', 'limits', '1', '--events-per-second', 'default', '--json');
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      events_per_second: null,
+      bytes_per_second: null,
+      backlog_bytes: 0,
+    });
+  });
+
+  it.each([
+    [
+      'a limit that is not a number',
+      ['1', '--events-per-second', '1.5'],
+      exitCodes.usage,
+      'whole number of at least 1, got: 1.5',
+    ],
+    ['no events at all', ['1', '--bytes-per-second', '0'], exitCodes.usage, 'whole number of at least 1, got: 0'],
+    ['a project that is not there', ['77', '--bytes-per-second', '9'], exitCodes.notFound, 'no project 77'],
+  ])('refuses %s', async (_, args, { code }, message) => {
+    const finished = await run('projects', 'limits', ...args);
+    expect(finished.stderr).toContain(message);
+    expect(finished.code).toBe(code);
+  });
+});

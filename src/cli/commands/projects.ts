@@ -2,18 +2,17 @@ import type { Command } from 'commander';
 import type { ProjectRecord } from '../../wire/contract/projects.ts';
 import { listAll } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
-import { CommandError } from '../exit-codes.ts';
 import { addOpenApiOptions, refusedAs, withApi, type OpenApiOptions } from '../open-api.ts';
 import { showList, showRecord, showTable, type OutputOptions } from '../output.ts';
 import { countOf } from '../read-arguments.ts';
 import type { Terminal } from '../terminal.ts';
+import { limitsCommand } from './project-limits.ts';
+import { noProject, onePath, projectsPath as path } from '../project-path.ts';
 
 interface ProjectOptions extends OutputOptions, OpenApiOptions {
   readonly yes?: boolean;
   readonly timezone?: string;
 }
-
-const path = '/api/projects/';
 
 export function projectsCommand(parent: Command, terminal: Terminal): void {
   const projects = parent.command('projects');
@@ -51,6 +50,7 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
       await show(terminal, spread, options);
     });
 
+  limitsCommand(projects, terminal);
   changeCommands(projects, terminal);
 }
 
@@ -98,18 +98,4 @@ function showProjects(terminal: Terminal, projects: readonly ProjectRecord[]): v
     SLOTS: ({ spread }) => String(spread),
     CREATED: (project) => project.created_at,
   });
-}
-
-function onePath(id: string): string {
-  return `${path}${projectNumber(id)}/`;
-}
-
-/** Errors: usage. */
-export function projectNumber(text: string, option = ''): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new CommandError('usage', `${option}expected the number of a project, got: ${text}`);
-}
-
-export function noProject(id: string | number): string {
-  return `no project ${id}; "millrace projects list" shows them`;
 }

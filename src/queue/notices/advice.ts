@@ -6,7 +6,14 @@ export const advice = {
   run_waiting: 'It resumes automatically when the cause is gone.',
   dead_letters: 'Check the reasons, then replay them, corrected if necessary, or discard them.',
   tracking_plan_violated: 'Check which rules are violated, then correct what sends the events, or the plan.',
+  project_limited:
+    'Send slower, or ask an admin to raise the limit. Senders that do not repeat refused requests lose events.',
   disk_low: 'Free space or move the data directory to a larger disk: events are refused once it is full.',
   /** For a full lane and for late events. */
   lag_high: 'Check what blocks the pipeline: the event store, a slow transformation or the disk.',
 } as const;
+
+/** `events` were refused within the present hour. */
+export function limitedWords(events: number): string {
+  return `The project is above one of its limits: ${events} ${events === 1 ? 'event was' : 'events were'} refused within this hour.`;
+}

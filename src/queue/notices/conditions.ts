@@ -31,6 +31,7 @@ const lastsMs: Readonly<Record<StateEvent, number>> = {
   schedule_failing: 0,
   dead_letters_high: 0,
   tracking_plan_violated: 0,
+  project_limited: 0,
   disk_low: 0,
   lag_high: 0,
 };

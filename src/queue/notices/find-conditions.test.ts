@@ -97,6 +97,26 @@ describe('lasting conditions', () => {
     expect(await subjects()).toEqual([]);
   });
 
+  it('are projects of which events were refused because of their limits a moment ago', async () => {
+    const add = (hour: number, type: string, seenMsAgo: number) =>
+      store.db
+        .insertInto('ingestion_warnings')
+        .values({
+          project_id: owner.projectId,
+          type,
+          hour: isoMicros(now - hour * hourMs),
+          count: 7,
+          last_seen: isoMicros(now - seenMsAgo),
+          samples: '[]',
+        })
+        .execute();
+    await add(0, 'clock_skew_corrected', 0);
+    await add(1, 'project_limit_exceeded', 130_000);
+    expect(await subjects()).toEqual([]);
+    await add(0, 'project_limit_exceeded', 1000);
+    expect(await subjects()).toEqual([`project_limited: limits ${owner.projectId}`]);
+  });
+
   it('are projects with a listener whose tracking plan is violated more often than the limit', async () => {
     const add = (event: string, hoursAgo: number, count: number) =>
       store.db

@@ -4,7 +4,8 @@ import { familyPages } from '../../wire/contract/console-pages.ts';
 import type { NoticeEvent } from '../../wire/contract/notices.ts';
 import type { LaneStatus } from '../../wire/contract/status.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
-import { advice } from './advice.ts';
+import { findLimited } from '../../stores/metadata/project-limits.ts';
+import { advice, limitedWords } from './advice.ts';
 import type { Condition } from './conditions.ts';
 import { diskWords, isDiskLow, type DiskRoom } from './disk-low.ts';
 
@@ -39,6 +40,7 @@ export async function findConditions(deps: FindConditionsDeps, now: number): Pro
     waitingRuns(deps.db),
     deadLetters(deps, now),
     violations(deps, now),
+    limitedProjects(deps, now),
     lowDisk(deps),
     lateEvents(deps),
   ]);
@@ -187,6 +189,22 @@ async function violations({ db, limits }: FindConditionsDeps, now: number): Prom
       details: { limit: max },
     },
     recovered: `Violations of the tracking plan are back to at most ${max} within two hours.`,
+  }));
+}
+
+async function limitedProjects({ db }: FindConditionsDeps, now: number): Promise<Condition[]> {
+  const limited = await findLimited(db, now, foundMax);
+  return limited.map(({ projectId, events }) => ({
+    subject: `limits ${projectId}`,
+    notice: {
+      event: 'project_limited',
+      projectId,
+      summary: limitedWords(events),
+      action: advice.project_limited,
+      target: 'settings',
+      details: { events },
+    },
+    recovered: 'Events of the project are no longer refused because of its limits.',
   }));
 }
 

@@ -5,7 +5,8 @@ import { runsThatFailedLast } from '../../imports/run/latest-runs.ts';
 import { runsThatWait } from '../../imports/run/list-runs.ts';
 import type { Run } from '../../imports/run/run.ts';
 import type { Queries } from '../../stores/metadata/queries.ts';
-import { advice } from '../../queue/notices/advice.ts';
+import { findLimited } from '../../stores/metadata/project-limits.ts';
+import { advice, limitedWords } from '../../queue/notices/advice.ts';
 import { diskWords, isDiskLow } from '../../queue/notices/disk-low.ts';
 
 export interface AttentionInput {
@@ -29,6 +30,7 @@ export async function needsAttention(db: Queries, input: AttentionInput): Promis
     troubledRuns(db, projectId),
     deadLetters(db, projectId),
     agreements(db, projectId),
+    limited(db, input),
   ]);
   const all = [...ofService(input), ...found.flat()];
   return [...all.filter(({ severity }) => severity === 'error'), ...all.filter(({ severity }) => severity !== 'error')];
@@ -121,6 +123,19 @@ async function deadLetters(db: Queries, projectId: number): Promise<Attention[]>
       target: 'dead-letters',
     },
   ];
+}
+
+async function limited(db: Queries, { projectId, now }: AttentionInput): Promise<Attention[]> {
+  const found = await findLimited(db, now, 1, projectId);
+  return found.map(({ events }) => ({
+    code: 'project_limited',
+    severity: 'warning',
+    summary: limitedWords(events),
+    action: advice.project_limited,
+    count: events,
+    since: null,
+    target: 'settings',
+  }));
 }
 
 async function agreements(db: Queries, projectId: number): Promise<Attention[]> {

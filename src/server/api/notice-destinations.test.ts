@@ -48,6 +48,7 @@ describe('a destination', () => {
         'schedule_failing',
         'dead_letters_high',
         'tracking_plan_violated',
+        'project_limited',
       ],
       enabled: true,
       created_at: '2026-11-20T10:00:00.000000Z',

@@ -42,6 +42,7 @@ const adminOnly = new Set([
   'POST /api/projects',
   'DELETE /api/projects/{project_id}',
   'PUT /api/projects/{project_id}/retention',
+  'PATCH /api/projects/{project_id}/limits',
   'PATCH /api/projects/{project_id}/reset_token',
   'POST /api/projects/{project_id}/reset_token',
   'GET /api/projects/{project_id}/erasures',

@@ -40,6 +40,7 @@ import { personalApiKeyRoutes, deleteKey, toKeyRecord } from './personal-api-key
 import { pluginConfigViewRoutes } from './plugin-config-view.ts';
 import { pluginConfigRoutes } from './plugin-configs.ts';
 import { pluginRoutes } from './plugins.ts';
+import { projectLimitRoutes, type ProjectLimitRouteDeps } from './project-limits.ts';
 import { projectRoutes } from './projects.ts';
 import { retentionRoutes } from './retention.ts';
 import { signInRoutes } from './sign-in.ts';
@@ -122,7 +123,7 @@ export function userKeyRoutes(deps: UserKeyRouteDeps): ApiRoute[] {
   ];
 }
 
-export interface ApiDeps {
+export interface ApiDeps extends Pick<ProjectLimitRouteDeps, 'limitDefaults'> {
   readonly db: Metadata;
   readonly store: EventStore;
   readonly ingest: Ingest;
@@ -213,6 +214,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...historicalMigrationRoutes(deps),
     ...historicalSettingsRoutes(deps),
     ...retentionRoutes(deps),
+    ...projectLimitRoutes(deps),
   ];
   return [...routes, ...openApiRoutes(routes)];
 }

@@ -4,6 +4,7 @@ import { loadSettings } from '../config/load.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import { LiveHub } from '../../pipeline/live/hub.ts';
 import type { PluginRegistry } from '../../plugins/plugin-registry.ts';
+import { limitDefaultsOf } from '../service/project-limit-defaults.ts';
 import { serviceRetentionOf } from '../service/service-retention.ts';
 import { apiRoutes } from './routes.ts';
 
@@ -57,6 +58,7 @@ export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi>
       eventBytesMax: 1_000_000,
       agreementMode: 'optional',
       serviceRetention: serviceRetentionOf(loadSettings({ env: {} }).settings),
+      limitDefaults: limitDefaultsOf(loadSettings({ env: {} }).settings),
       forgetKey,
       forgetUser,
       forgetProject,

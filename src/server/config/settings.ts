@@ -4,6 +4,7 @@ import { importSettings } from './import-settings.ts';
 import { kafkaSettings } from './kafka-settings.ts';
 import { noticeSettings } from './notice-settings.ts';
 import { processingSettings } from './processing-settings.ts';
+import { projectLimitSettings } from './project-limit-settings.ts';
 import { signInSettings } from './sign-in-settings.ts';
 import { telemetrySettings } from './telemetry-settings.ts';
 
@@ -195,6 +196,7 @@ export const settingDefinitions = {
     max: 1_099_511_627_776,
     help: 'Body bytes waiting per lane above which capture returns 503. A single project is limited to four times the remaining capacity.',
   },
+  ...projectLimitSettings,
   ...processingSettings,
   slots: {
     env: 'MILLRACE_SLOTS',

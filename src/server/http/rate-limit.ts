@@ -60,8 +60,8 @@ interface Count {
   unpublished: number;
 }
 
-/** A limiter whose counts several processes merge. */
-export interface SharedRateLimiter extends RateLimiter {
+/** Counts that several processes merge. */
+export interface SharedCounts {
   /** Takes what was counted since the last time, for every caller. */
   unpublished(): readonly { readonly caller: string; readonly windowMs: number; readonly more: number }[];
   /** Sets what all processes have counted in the current window. */
@@ -78,7 +78,7 @@ export function createRateLimiter(
   windows: readonly RateWindow[],
   clock: Clock,
   callersMax = 10_000,
-): SharedRateLimiter {
+): RateLimiter & SharedCounts {
   const callers = new LRUCache<string, Count[]>({ max: callersMax });
   const came = new Set<string>();
   const decide = (caller: string, takes: boolean): RateDecision => {

@@ -6,10 +6,11 @@ import { registerCapture } from '../../wire/capture/routes.ts';
 import { createAuth, defaultWrongKeyWindows, type Auth } from '../http/auth.ts';
 import type { OidcSignIn } from '../sign-in/oidc-sign-in.ts';
 import { policiesOf } from '../http/policies.ts';
-import { createRateLimiter, parseRateLimit, type RateLimiter, type SharedRateLimiter } from '../http/rate-limit.ts';
+import { createRateLimiter, parseRateLimit, type RateLimiter, type SharedCounts } from '../http/rate-limit.ts';
 import { buildServer, type ServerDeps } from '../http/server.ts';
 import { getProjectByToken } from '../../stores/metadata/projects.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
+import { limitDefaultsOf } from './project-limit-defaults.ts';
 import { serviceRetentionOf } from './service-retention.ts';
 import { importDirs } from './import-dirs.ts';
 import { createMessageReader } from './segment-messages.ts';
@@ -88,6 +89,7 @@ export function apiRole(
     eventBytesMax: settings.captureEventBytesMax,
     agreementMode: settings.historicalAgreement,
     serviceRetention: serviceRetentionOf(settings),
+    limitDefaults: limitDefaultsOf(settings),
     ...policiesOf(settings),
     oidcName: oidc?.name,
     forgetKey: auth.forgetKey,
@@ -143,7 +145,7 @@ const pruneMs = 600_000;
  */
 function shareLimits(
   { db, log }: { readonly db: Metadata; readonly log: WarnLog },
-  limiters: Readonly<Record<string, SharedRateLimiter>>,
+  limiters: Readonly<Record<string, SharedCounts>>,
   parts: AsyncDisposableStack,
 ): void {
   const stop = new AbortController();
@@ -160,7 +162,7 @@ function shareLimits(
 }
 
 /** Publishes the counts since the last time, and adds those of other processes. */
-export async function mergeCounts(db: Metadata, limiters: Readonly<Record<string, SharedRateLimiter>>): Promise<void> {
+export async function mergeCounts(db: Metadata, limiters: Readonly<Record<string, SharedCounts>>): Promise<void> {
   for (const [scope, limiter] of Object.entries(limiters)) {
     const counts = limiter.unpublished();
     if (counts.length === 0) continue;

@@ -30,6 +30,7 @@ import { createSharedBudgets } from './historical-limits.ts';
 import { apiRole, captureRole, createAccess, createUnlistenedApi, type Served } from './http.ts';
 import { startJobsRole } from './jobs-role.ts';
 import { startLiveRelay } from './live-relay.ts';
+import { startProjectLimits } from './project-limits.ts';
 import { createCountedIngest } from './project-rates.ts';
 import { startPlugins, type StartedPlugins } from './plugins.ts';
 import { isCluster } from '../config/event-log-kind.ts';
@@ -119,21 +120,16 @@ async function startParts(
   const startingServer = await startProbes(settings, parts);
   const { stores, first, health } = await startStores(base, parts);
   const live = new LiveHub();
-  const spreads = createSpreads({ clock, find: (projectId) => readSpread(stores.db, projectId) });
   // With Kafka, another process may have the slot.
   const scans = isCluster(settings) ? undefined : new ScanSender();
   const tracing = await startTelemetry(base, parts);
-  const toLog = createIngest({ ...base, log: stores.eventLog, spreads, ...(scans && { scans }) });
+  const limited = await startProjectLimits({ ...base, db: stores.db, processId }, parts);
+  const spreads = createSpreads({ clock, find: (projectId) => readSpread(stores.db, projectId) });
+  const toLog = createIngest({ ...base, log: stores.eventLog, spreads, ...limited, ...(scans && { scans }) });
   const counted = createCountedIngest(createTracedIngest(toLog, tracing));
   const ingest = createWatchedIngest(counted.ingest, { ...base, live });
-  const deps: ServiceDeps = {
-    ...base,
-    ...stores,
-    ingest,
-    scans,
-    live,
-    agreements: createServiceAgreements(base, stores),
-  };
+  const agreements = createServiceAgreements(base, stores);
+  const deps: ServiceDeps = { ...base, ...stores, ingest, scans, live, agreements };
   if (isCluster(settings)) startLiveRelay({ ...deps, processId }, parts);
   const plugins = startPlugins(deps, parts);
   const access = createAccess(deps, parts);

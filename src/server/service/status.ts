@@ -270,6 +270,15 @@ const pruneMs = 30_000;
 /** After this time without a report, a process no longer counts. */
 const silentMsMax = 10_000;
 
+/** Counts the other processes that accept events. */
+export async function countCapturing(db: Metadata, processId: string): Promise<number> {
+  const others = (await listReports(db)).filter(({ id, seenMsAgo }) => id !== processId && seenMsAgo <= silentMsMax);
+  return others.filter(({ report }) => {
+    const read = JSON.parse(report) as { readonly report?: Partial<ProcessReport> };
+    return read.report?.roles?.includes('capture') === true;
+  }).length;
+}
+
 interface ProcessReportsDeps {
   readonly db: Metadata;
   readonly log: WarnLog;

@@ -6,6 +6,7 @@ import { firstAdmin } from '../../stores/metadata/users.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import { currentUserRoutes } from '../api/current-user.ts';
 import { personalApiKeyRoutes } from '../api/personal-api-keys.ts';
+import { projectLimitRoutes } from '../api/project-limits.ts';
 import { projectRoutes } from '../api/projects.ts';
 import { userRoutes } from '../api/users.ts';
 import type { Settings } from '../config/settings.ts';
@@ -14,6 +15,7 @@ import { answerRoute } from '../http/answer-route.ts';
 import type { Principal } from '../http/api-route.ts';
 import { createAuth } from '../http/auth.ts';
 import { createLog } from '../telemetry/log.ts';
+import { limitDefaultsOf, type LimitSettings } from './project-limit-defaults.ts';
 import { metadataFile, openMetadata } from './stores.ts';
 
 /** The API of keys, projects and users on a metadata store, called in this process: no server and no network. */
@@ -34,7 +36,8 @@ export interface StoreApi extends AsyncDisposable {
  * @throws SchemaVersionError
  */
 export async function openStoreApi(
-  settings: Pick<Settings, 'dataDir' | 'databaseUrl' | 'sessionHoursMax' | 'sessionIdleMinutes' | 'keyDaysMax'>,
+  settings: LimitSettings &
+    Pick<Settings, 'dataDir' | 'databaseUrl' | 'sessionHoursMax' | 'sessionIdleMinutes' | 'keyDaysMax'>,
   origin: string,
 ): Promise<StoreApi | undefined> {
   if (settings.databaseUrl === '' && !existsSync(metadataFile(settings.dataDir))) return undefined;
@@ -49,13 +52,14 @@ export async function openStoreApi(
   const { id: userId, organizationId } = owner;
   const principal: Principal = { kind: 'operator', userId, organizationId, role: 'admin' };
   const caches = { forgetProject: auth.forgetProject, forgetKey: auth.forgetKey, forgetUser: auth.forgetUser };
-  const deps = { db, clock: systemClock, ...caches, ...policiesOf(settings) };
+  const deps = { db, clock: systemClock, ...caches, ...policiesOf(settings), limitDefaults: limitDefaultsOf(settings) };
   const access = { auth, rateLimiter: undefined, siteUrl: origin, stopping: new AbortController().signal };
   const routes = [
     ...currentUserRoutes(deps),
     ...userRoutes(deps),
     ...personalApiKeyRoutes(deps),
     ...projectRoutes(deps),
+    ...projectLimitRoutes(deps),
   ].map((route) => ({ route, form: formOf(route.path), answer: answerRoute(route, access).answer }));
   const held = parts.move();
 

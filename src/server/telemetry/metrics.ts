@@ -37,6 +37,21 @@ export const metricDefinitions = {
     labels: ['type'],
     help: 'Ingestion warnings by type.',
   },
+  millrace_limited_requests_total: {
+    kind: 'counter',
+    labels: ['lane', 'limit'],
+    help: 'Requests refused because of a limit of their project. limit: events_per_second, bytes_per_second, backlog_bytes.',
+  },
+  millrace_limited_events_total: {
+    kind: 'counter',
+    labels: ['lane', 'limit'],
+    help: 'Events in requests refused because of a limit of their project. Senders may send them again.',
+  },
+  millrace_projects_near_limit: {
+    kind: 'gauge',
+    labels: ['limit'],
+    help: 'Projects that were offered at least four fifths of a limit per second in the last few seconds.',
+  },
   millrace_tracking_plan_violations_total: {
     kind: 'counter',
     labels: ['policy'],

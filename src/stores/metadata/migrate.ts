@@ -25,6 +25,7 @@ const migrations: readonly Migration[] = [
   { name: 'signing keys', up: addSigningKeys },
   { name: 'kept out ids', up: addKeptOutIds },
   { name: 'scopes of sessions', up: addSessionScopes },
+  { name: 'limits of projects', up: addProjectLimits },
   { name: 'log marks', up: addLogMarks },
 ];
 
@@ -243,6 +244,18 @@ async function addKeptOutIds({ schema }: Queries, dialect: Dialect): Promise<voi
 async function addSessionScopes({ schema }: Queries, dialect: Dialect): Promise<void> {
   const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
   for (const table of ['sessions', 'login_links']) await schema.alterTable(table).addColumn('scopes', text).execute();
+}
+
+async function addProjectLimits({ schema }: Queries, dialect: Dialect): Promise<void> {
+  const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
+  await schema
+    .createTable('project_limits')
+    .addColumn('project_id', 'integer', (column) =>
+      column.primaryKey().notNull().references('projects.id').onDelete('cascade'),
+    )
+    .addColumn('limits', text, (column) => column.notNull())
+    .addColumn('updated_at', text, (column) => column.notNull())
+    .execute();
 }
 
 async function addLogMarks({ schema }: Queries, dialect: Dialect): Promise<void> {

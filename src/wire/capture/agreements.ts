@@ -1,8 +1,9 @@
 import { isFresh, type Clock } from '../../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 import { freeEventsInAll, freeEventsPerMinute, type AgreementMode } from '../contract/historical-settings.ts';
-import type { Budgets, BudgetSpeed } from './budgets.ts';
+import type { Budgets } from './budgets.ts';
 import { unavailable } from './project-key.ts';
+import { burstSeconds, type BucketSpeed } from './token-bucket.ts';
 
 /** An approved historical migration. */
 export interface ApprovedAgreement {
@@ -42,8 +43,6 @@ export class NoAgreementError extends ApiError {
 const refreshMs = 5000;
 /** Only an approval lifts the total, so clients should not retry every second. */
 const totalRetrySeconds = 300;
-/** Bucket capacity, in seconds of the agreed speed. */
-const burstSeconds = 10;
 
 interface Known {
   readonly agreement: ApprovedAgreement | undefined;
@@ -75,7 +74,7 @@ export function createAgreements(deps: AgreementsDeps): Agreements {
   };
 }
 
-function speedOf(agreement: ApprovedAgreement | undefined): BudgetSpeed {
+function speedOf(agreement: ApprovedAgreement | undefined): BucketSpeed {
   if (agreement === undefined) return { perSecond: freeEventsPerMinute / 60, capacity: freeEventsPerMinute };
   return { perSecond: agreement.eventsPerSecond, capacity: agreement.eventsPerSecond * burstSeconds };
 }

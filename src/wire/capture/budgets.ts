@@ -1,10 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-
-/** Refill speed and capacity of a budget, in events. */
-export interface BudgetSpeed {
-  readonly perSecond: number;
-  readonly capacity: number;
-}
+import { missingIn, refill, type BucketSpeed, type TokenBucket } from './token-bucket.ts';
 
 export type BudgetAnswer =
   | { readonly ok: true }
@@ -15,41 +10,32 @@ export type BudgetAnswer =
 /** How much history each project may send now: a token bucket and a total. */
 export interface Budgets {
   /** Takes events, or returns the limit that prevents it. `totalMax` limits the project's total. */
-  take(projectId: number, events: number, speed: BudgetSpeed, totalMax: number): Promise<BudgetAnswer>;
+  take(projectId: number, events: number, speed: BucketSpeed, totalMax: number): Promise<BudgetAnswer>;
   /** Gives back events that were not stored. */
   giveBack(projectId: number, events: number): void;
 }
 
-export interface Budget {
-  /** Events that may be sent now. Negative after a batch larger than the bucket. */
-  tokens: number;
+/** Tokens are events, `filledAt` is ms since the epoch. */
+export interface Budget extends TokenBucket {
   perSecond: number;
-  /** ms since the epoch. */
-  filledAt: number;
   /** Historical events stored at the first request, plus everything admitted since. */
   total: number;
 }
 
-/**
- * Takes events from a budget, which it mutates. A batch larger than the bucket is admitted when the bucket is full and paid off
- * afterwards, so no batch size is refused forever.
- */
+/** Takes events from a budget, which it mutates. */
 export function takeFrom(
   budget: Budget,
   events: number,
-  speed: BudgetSpeed,
+  speed: BucketSpeed,
   totalMax: number,
   now: number,
 ): BudgetAnswer {
-  const { perSecond, capacity } = speed;
+  refill(budget, speed, now);
   // A new agreement starts with a full bucket.
-  const isNew = budget.perSecond !== perSecond;
-  const seconds = Math.max(0, now - budget.filledAt) / 1000;
-  budget.tokens = isNew ? capacity : Math.min(capacity, budget.tokens + seconds * perSecond);
-  budget.perSecond = perSecond;
-  budget.filledAt = now;
+  if (budget.perSecond !== speed.perSecond) budget.tokens = speed.capacity;
+  budget.perSecond = speed.perSecond;
   if (budget.total + events > totalMax) return { ok: false, limit: 'total' };
-  const missing = Math.min(events, capacity) - budget.tokens;
+  const missing = missingIn(budget, speed, events);
   if (missing > 0) return { ok: false, limit: 'speed', missing };
   budget.tokens -= events;
   budget.total += events;

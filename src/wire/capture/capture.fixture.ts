@@ -7,6 +7,7 @@ import { createMemoryLog, type MemoryLog } from '../../../test/support/memory-lo
 import { getProjectByToken } from '../../stores/metadata/projects.ts';
 import { createLog } from '../../server/telemetry/log.ts';
 import { createMetrics, type MetricsRegistry } from '../../server/telemetry/metrics.ts';
+import { limitDefaultsOf } from '../../server/service/project-limit-defaults.ts';
 import { createMessageReader } from '../../server/service/segment-messages.ts';
 import { createIngest } from './create-ingest.ts';
 import { createBudgets } from './budgets.ts';
@@ -14,6 +15,8 @@ import { createAgreements, type AgreementsDeps } from './agreements.ts';
 import { decodeBody } from './decode.ts';
 import { createGunzipper } from './gunzip.ts';
 import { createProjectKeys } from './project-key.ts';
+import { createProjectLimits, type ProjectLimits } from './project-limits.ts';
+import type { LimitedBatch } from './refuse-batch.ts';
 import { registerCapture } from './routes.ts';
 import { scanLimits } from '../batch/limits.ts';
 import { scanBatch } from '../batch/scan.ts';
@@ -26,6 +29,9 @@ export interface TestCapture extends AsyncDisposable {
   /** Metrics of capture only. */
   readonly metrics: MetricsRegistry;
   readonly token: string;
+  readonly limits: ProjectLimits;
+  /** Batches refused because of their project. */
+  readonly limited: readonly LimitedBatch[];
   /** Listens on first use. */
   url(): Promise<string>;
   /** Records of the log, in order. */
@@ -46,6 +52,9 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
   const settings = { ...loadSettings({ env: {} }).settings, ...options.settings };
   let lookUpsFail = false;
   const wiring: { test?: TestApp } = {};
+  const limits = createProjectLimits(limitDefaultsOf(settings), () => wiring.test?.clock.now() ?? 0);
+  const limited: LimitedBatch[] = [];
+  const onLimited = (batch: LimitedBatch): void => void limited.push(batch);
   const test = await startTestApp(() => [], {
     settings,
     registerCapture: (app) => {
@@ -55,7 +64,7 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
       };
       const clock = { now: () => store().clock.now() };
       registerCapture(app, {
-        ingest: createIngest({ log: log.writer, settings, metrics }),
+        ingest: createIngest({ log: log.writer, settings, metrics, limits, onLimited }),
         projects: createProjectKeys({
           clock,
           findProject: async (token) => {
@@ -88,6 +97,8 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
     log,
     metrics,
     token: test.project.apiToken,
+    limits,
+    limited,
     records,
     events: async (lane) =>
       (await Promise.all((await records(lane)).map((record) => eventsOf(record, settings)))).flat(),

@@ -1,10 +1,10 @@
 import type { Settings } from '../../server/config/settings.ts';
 import { LogUnavailableError, type EventLogWriter, type RecordHeader } from '../../log/eventlog.ts';
 import { slotOfPart, partOf } from '../../log/slot-of.ts';
-import type { Metrics } from '../../server/telemetry/metrics.ts';
 import type { AcceptedBatch, Ingest } from '../batch/ingest.ts';
 import type { ScanSender } from '../batch/scan-relay.ts';
 import { unavailable } from './project-key.ts';
+import { refuseOverLimits, retryAfterSeconds, type RefuseBatchDeps } from './refuse-batch.ts';
 import type { Spreads } from './spreads.ts';
 import { promisify } from 'node:util';
 import { gzip, zstdCompress } from 'node:zlib';
@@ -17,26 +17,18 @@ import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import { distinctIdText, fieldFrom, fieldTo, isNullAt } from '../batch/spans.ts';
 import { storedId } from '../batch/stored-id.ts';
 
-export interface IngestDeps {
+export interface IngestDeps extends RefuseBatchDeps {
   readonly log: EventLogWriter;
-  readonly settings: Pick<Settings, 'backlogEventsMax' | 'backlogBytesMax'> & SplitLimits;
-  readonly metrics: Metrics;
+  readonly settings: RefuseBatchDeps['settings'] & SplitLimits;
   /** Omit it if no project is spread, as in a log with one slot. */
   readonly spreads?: Spreads;
   /** Given if the pipeline runs in this process. */
   readonly scans?: Pick<ScanSender, 'send'>;
 }
 
-const retryAfterSeconds = 5;
-
-/** A project's backlog may be this many times the free space: four fifths of a lane for one project, four fifths of the rest for the next. */
-const timesFree = 4;
-
-/**
- * Creates the only way into the event log. It refuses a batch with 503, before writing anything, while the lane is full or the
- * project's backlog leaves too little room for others.
- */
-export function createIngest({ log, settings, metrics, spreads, scans }: IngestDeps): Ingest {
+/** Creates the only way into the event log. It refuses a batch that is over a limit before it writes anything. */
+export function createIngest(deps: IngestDeps): Ingest {
+  const { log, settings, metrics, spreads, scans, limits } = deps;
   const component = 'capture';
   const append = async ({ part, batch }: BatchPart): Promise<number> => {
     const slot = slotOfPart(batch.projectId, part, log.slots);
@@ -56,18 +48,15 @@ export function createIngest({ log, settings, metrics, spreads, scans }: IngestD
       const { lane } = batch;
       // Read before appending: a log may transfer the bytes to its own thread, which leaves an empty array here.
       const bytes = batch.body.byteLength;
-      const refusal = refusalOf(log, settings, batch);
-      if (refusal !== undefined) {
-        metrics.count('millrace_component_errors_total', { component, error_type: 'backlog_full' });
-        throw unavailable(refusal, retryAfterSeconds);
-      }
-      const spread = log.slots === 1 ? 1 : await (spreads?.of(batch.projectId) ?? 1);
+      refuseOverLimits(deps, batch, bytes);
       try {
+        const spread = log.slots === 1 ? 1 : await (spreads?.of(batch.projectId) ?? 1);
         if (spread === 1) {
           const seq = await append({ part: 0, batch });
           if (batch.scan !== undefined) scans?.send(lane, seq, batch.scan);
         } else await appendAll(await splitBatch(batch, Math.min(spread, log.slots), settings));
       } catch (cause) {
+        limits?.giveBack(batch, bytes);
         if (!(cause instanceof LogUnavailableError)) throw cause;
         metrics.count('millrace_component_errors_total', { component, error_type: 'log_unavailable' });
         throw unavailable('The events could not be stored durably; try again.', retryAfterSeconds, cause);
@@ -76,23 +65,6 @@ export function createIngest({ log, settings, metrics, spreads, scans }: IngestD
       metrics.count('millrace_component_received_bytes_total', { component, lane }, bytes);
     },
   };
-}
-
-/** Returns why the batch is refused, or `undefined` if there is room. */
-function refusalOf(
-  log: Pick<EventLogWriter, 'backlog' | 'backlogOf'>,
-  { backlogEventsMax, backlogBytesMax }: IngestDeps['settings'],
-  { lane, projectId }: Pick<AcceptedBatch, 'lane' | 'projectId'>,
-): string | undefined {
-  const waiting = log.backlog(lane);
-  const freeEvents = backlogEventsMax - waiting.events;
-  const freeBytes = backlogBytesMax - waiting.bytes;
-  if (freeEvents <= 0 || freeBytes <= 0) {
-    return `The ${lane} lane is full: ${waiting.events} events are waiting to be stored; try again later.`;
-  }
-  const own = log.backlogOf(lane, projectId);
-  if (own.events < timesFree * freeEvents && own.bytes < timesFree * freeBytes) return undefined;
-  return `The project's share of the ${lane} lane is full: ${own.events} of its events are waiting to be stored; try again later.`;
 }
 
 function headerOf(batch: AcceptedBatch, part: number): RecordHeader {

@@ -14,6 +14,7 @@ export const activityScopeMeanings = {
   HistoricalMigration: 'Agreements for historical imports',
   NoticeDestination: 'Notification destinations',
   RetentionPolicy: 'How long the events of a project are kept',
+  ProjectLimits: 'What a project may send',
   TrackingPlan: 'Tracking plans',
   Erasure: 'Erasures of persons and events',
   EventReplay: 'Replays of stored events through a plugin',

@@ -31,6 +31,11 @@ export const noticeEvents = {
     kind: 'state',
     meaning: 'Events violated the tracking plan more than MILLRACE_NOTICE_PLAN_VIOLATIONS times within two hours.',
   },
+  project_limited: {
+    of: 'project',
+    kind: 'state',
+    meaning: 'Events of the project are refused because of its limits.',
+  },
   disk_low: { of: 'service', kind: 'state', meaning: 'The disk of the data directory is almost full.' },
   lag_high: {
     of: 'service',

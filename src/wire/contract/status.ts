@@ -11,6 +11,7 @@ export const attentionCodes = {
   run_failed: 'The latest import run of a config has failed.',
   dead_letters_open: 'Events could not be stored and need a decision.',
   agreement_filed: 'A request for a historical import needs approval.',
+  project_limited: 'Events of the project are refused because of its limits.',
   disk_low: 'The disk of the data directory is almost full.',
   lane_full: 'Too many events are waiting, and new ones are refused.',
   part_unwell: 'A component of the service is failing.',

@@ -54,6 +54,12 @@ export const ingestionWarnings = {
     severity: 'info',
     meaning: 'The event violates the tracking plan and was stored unchanged, as its policy is.',
   },
+  project_limit_exceeded: {
+    severity: 'warning',
+    meaning:
+      'Events were refused because the project is over one of its limits. Most client libraries send them again; those that do not lose ' +
+      'them.',
+  },
   // Stored, but changed.
   distinct_id_truncated: { severity: 'warning', meaning: 'The distinct_id was truncated to 200 characters.' },
   ignored_invalid_timestamp: {

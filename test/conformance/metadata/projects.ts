@@ -321,6 +321,7 @@ function pipelineRows(project_id: number): Rows {
       samples: '[]',
     },
     sample_events: { project_id, name: 's', event: '{}', created_by: null, created_at: time, updated_at: time },
+    project_limits: { project_id, limits: '{}', updated_at: time },
     retention_policies: { project_id, policy: '{}', updated_at: time, passed_at: time },
     signing_keys: { project_id, private_key: 'k', created_at: time },
     tasks: {

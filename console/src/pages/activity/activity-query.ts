@@ -59,6 +59,7 @@ const nouns: Readonly<Record<ActivityScope, string>> = {
   HistoricalMigration: 'agreement',
   NoticeDestination: 'notification destination',
   RetentionPolicy: 'retention policy',
+  ProjectLimits: 'limits',
   Erasure: 'erasure',
   EventReplay: 'event replay',
   Export: 'export',

@@ -11,6 +11,7 @@ export const scopeLabels = {
   User: 'Users',
   HistoricalMigration: 'Agreements',
   NoticeDestination: 'Notifications',
+  ProjectLimits: 'Limits',
   RetentionPolicy: 'Retention',
   Erasure: 'Erasures',
   EventReplay: 'Event replays',

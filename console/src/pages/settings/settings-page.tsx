@@ -20,6 +20,7 @@ import { UnsavedGuard } from '../../components/unsaved-guard.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useHasRole, useProject } from '../../shell/project-context.tsx';
 import { NotificationsSection } from './notifications-section.tsx';
+import { LimitsSection } from './limits-section.tsx';
 import { RetentionSection } from './retention-section.tsx';
 
 /** The settings of a project. */
@@ -27,11 +28,15 @@ export function SettingsPage() {
   const { id, uuid, created_at: createdAt } = useProject();
   return (
     <>
-      <PageHeader title="Settings" description="Name, time zone, key, notifications and retention of this project." />
+      <PageHeader
+        title="Settings"
+        description="Name, time zone, key, notifications, limits and retention of this project."
+      />
       <div className="flex flex-col gap-4">
         <GeneralSection key={id} />
         <ProjectKeySection />
         <NotificationsSection key={`notifications ${id}`} />
+        <LimitsSection key={`limits ${id}`} />
         <RetentionSection key={`retention ${id}`} />
         <Section title="About">
           <Facts

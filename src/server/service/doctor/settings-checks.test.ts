@@ -128,6 +128,20 @@ describe('checks of the settings', () => {
       /Raise/,
     ],
     [
+      'settings_project_limits',
+      { MILLRACE_PROJECT_BACKLOG_BYTES: '20000000000' },
+      'warning',
+      /got 20000000000 of 10737418240: it has no effect/,
+      /project-limits/,
+    ],
+    [
+      'settings_project_limits',
+      { MILLRACE_PROJECT_BYTES_PER_SECOND: '1000' },
+      'warning',
+      /got 10000 of 20971520: a project waits longer/,
+      /project-limits/,
+    ],
+    [
       'settings_public_url',
       { MILLRACE_HOST: '0.0.0.0' },
       'warning',

@@ -4,6 +4,7 @@ import { readOidcSettings } from '../../sign-in/oidc-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import { kafkaLogOptions } from '../kafka-log-options.ts';
 import { eventLogOf } from '../../config/event-log-kind.ts';
+import { burstSeconds } from '../../../wire/capture/token-bucket.ts';
 import { rolesProblem, storesProblem } from '../roles.ts';
 import { certificateExpiry, certificateFaults, keyFaults } from './certificate-files.ts';
 import { CheckSkippedError, definePart, nothingOpen, type Outcome } from './check.ts';
@@ -85,6 +86,13 @@ export const settingsPart = definePart<SettingsSubject>({
       advice: 'Raise the larger limit or lower the smaller one.',
       find: findLimits,
     },
+    settings_project_limits: {
+      checks:
+        'the default limits of projects agree with those of capture: each can take effect, and admits the largest body',
+      severity: 'warning',
+      advice: 'Change the limit that the message names; see docs/guides/project-limits.md.',
+      find: findProjectLimits,
+    },
     settings_public_url: {
       checks: '`MILLRACE_SITE_URL` is an address without a path, and set if the service is not on loopback alone',
       severity: 'warning',
@@ -154,6 +162,23 @@ function findLimits(subject: SettingsSubject): Outcome {
   return ordered
     .filter(([, smaller, , larger]) => smaller > larger)
     .map(([one, smaller, other, larger]) => `expected ${one} to be at most ${other}, got ${smaller} of ${larger}`);
+}
+
+function findProjectLimits({ settings }: SettingsSubject): Outcome {
+  const { projectBytesPerSecond, projectBacklogBytes, backlogBytesMax, captureBodyBytesMax } = settings;
+  const faults: string[] = [];
+  if (projectBacklogBytes > backlogBytesMax) {
+    faults.push(
+      `expected MILLRACE_PROJECT_BACKLOG_BYTES to be at most MILLRACE_BACKLOG_BYTES_MAX, got ${projectBacklogBytes} of ${backlogBytesMax}: it has no effect`,
+    );
+  }
+  const burst = projectBytesPerSecond * burstSeconds;
+  if (projectBytesPerSecond > 0 && burst < captureBodyBytesMax) {
+    faults.push(
+      `expected ${burstSeconds} s of MILLRACE_PROJECT_BYTES_PER_SECOND to be at least MILLRACE_CAPTURE_BODY_BYTES_MAX, got ${burst} of ${captureBodyBytesMax}: a project waits longer after a large body`,
+    );
+  }
+  return faults;
 }
 
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);

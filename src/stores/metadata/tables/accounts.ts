@@ -102,6 +102,13 @@ export const accountTables = {
     },
     { indexes: { projects_by_organization: ['organization_id'] } },
   ),
+  /** Limits that a project has instead of the defaults; project-limits.ts. */
+  project_limits: table({
+    project_id: integer().key().partOf('projects.id'),
+    /** JSON: LimitOverrides. */
+    limits: text(),
+    updated_at: text(),
+  }),
   /** How long events are kept; retention-policies.ts. */
   retention_policies: table({
     project_id: integer().key().partOf('projects.id'),
