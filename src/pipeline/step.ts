@@ -2,8 +2,9 @@ import type { GroupStore } from './persons/group-store.ts';
 import type { PersonStore } from './persons/person-store.ts';
 import type { TransformChains } from './transform/transform-chains.ts';
 import type { ChainQueue } from './chain-queue.ts';
-import type { KnownKeptOut } from './known-kept-out.ts';
-import type { KnownPlans } from './known-plans.ts';
+import type { CompiledPlan } from '../wire/tracking-plan/compile-plan.ts';
+import type { KeptOut } from '../wire/batch/kept-out.ts';
+import type { KnownByVersion } from './known-by-version.ts';
 import type { KnownProjects } from './known-projects.ts';
 import type { LiveNotes } from './live-notes.ts';
 import type { Observers } from './observers.ts';
@@ -16,8 +17,8 @@ import type { WindowRows } from './window-rows.ts';
 /** Dependencies of the steps. */
 export interface StepDeps {
   readonly projects: KnownProjects;
-  readonly plans: Pick<KnownPlans, 'of'>;
-  readonly keptOut: Pick<KnownKeptOut, 'of'>;
+  readonly plans: Pick<KnownByVersion<CompiledPlan>, 'of'>;
+  readonly keptOut: Pick<KnownByVersion<KeptOut>, 'of'>;
   readonly violations: Pick<ViolationTally, 'add'>;
   readonly chains: TransformChains;
   readonly queue: ChainQueue;
