@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../api/api-error.ts';
-import { everyEvent, selectionErrors, selectionOf } from './event-selection.ts';
+import { describeSelection, everyEvent, selectionErrors, selectionOf } from './event-selection.ts';
 
 describe('the fields of a selection of events', () => {
   it('select every event if they are empty', () => {
@@ -30,6 +30,29 @@ describe('the fields of a selection of events', () => {
       properties,
     });
     expect(selectionOf({ ...everyEvent, kind: 'historical' })).toEqual({ historical_migration: true });
+  });
+
+  it('are described with every condition', () => {
+    expect(describeSelection({})).toBe('');
+    expect(
+      describeSelection({
+        events: ['order *', '$pageview'],
+        distinct_ids: ['9007199254740993123'],
+        person_id: '0190a2b4-0000-7000-8000-000000000000',
+        after: '2026-01-01',
+        before: '2026-02-01',
+        historical_migration: false,
+        import_run: 'run-1',
+        properties: [
+          { key: 'plan', value: ['pro', 7, null] },
+          { key: 'price', operator: 'gte', value: '9007199254740993' },
+          { key: 'coupon', operator: 'is_not_set' },
+        ],
+      }),
+    ).toBe(
+      'order *, $pageview; of 9007199254740993123; of person 0190a2b4-0000-7000-8000-000000000000; from 2026-01-01; before 2026-02-01; ' +
+        'live; of import run run-1; plan is pro or 7 or null; price ≥ 9007199254740993; coupon is not set',
+    );
   });
 
   it('show what the service reports about them', () => {

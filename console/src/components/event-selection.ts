@@ -1,6 +1,6 @@
 import type { EventSelection } from '../../../src/wire/contract/event-selection.ts';
 import { ApiError } from '../api/api-error.ts';
-import type { PropertyFilter } from '../api/property-filter.ts';
+import { operators, type PropertyFilter } from '../api/property-filter.ts';
 
 /** What the fields of a selection of stored events hold. */
 export interface SelectionDraft {
@@ -42,6 +42,32 @@ export function selectionOf(draft: SelectionDraft): EventSelection {
     ...(importRun !== '' && { import_run: importRun.trim() }),
     ...(properties.length > 0 && { properties: [...properties] }),
   };
+}
+
+/** Describes the conditions of a selection; empty if it selects every event. */
+export function describeSelection(selection: EventSelection): string {
+  const { events, distinct_ids: ids, person_id: person, after, before, properties = [] } = selection;
+  const { historical_migration: historical, import_run: run } = selection;
+  return [
+    events?.join(', '),
+    ids && `of ${ids.join(', ')}`,
+    person && `of person ${person}`,
+    after && `from ${after}`,
+    before && `before ${before}`,
+    historical !== undefined && (historical ? 'historical' : 'live'),
+    run && `of import run ${run}`,
+    ...properties.map(describeFilter),
+  ]
+    .filter(Boolean)
+    .join('; ');
+}
+
+function describeFilter({ key, operator = 'exact', value }: NonNullable<EventSelection['properties']>[number]): string {
+  const label = operators.find((each) => each.value === operator)?.label ?? operator;
+  const texts = (Array.isArray(value) ? value : [value]).map((each) =>
+    typeof each === 'string' ? each : JSON.stringify(each),
+  );
+  return value === undefined ? `${key} ${label}` : `${key} ${label} ${texts.join(' or ')}`;
 }
 
 /** Returns the different lines of a text that are not empty. Spaces are part of a name or id. */

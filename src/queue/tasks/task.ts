@@ -61,8 +61,8 @@ export interface TaskKind<Spec = unknown, Progress = unknown, Result = unknown> 
    */
   // A method, so that kinds of any spec fit into one list.
   run(task: HeldTask<Spec, Progress>): Promise<Result>;
-  /** Called after a task of the kind was cancelled or failed, possibly twice: removes what it left behind. */
-  cleanUp?(task: Pick<Task, 'id' | 'projectId' | 'spec' | 'progress'>): Promise<void>;
+  /** Called after a task of the kind was cancelled or failed while a worker had it, possibly twice: removes what it left behind. */
+  cleanUp?(task: Pick<HeldTask<Spec, Progress>, 'id' | 'projectId' | 'spec' | 'secrets' | 'progress'>): Promise<void>;
 }
 
 /** The task cannot succeed. The message is shown to users: what was expected, what came, and what to do next. */

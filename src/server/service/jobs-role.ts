@@ -4,6 +4,7 @@ import { createProjectIngest, hasFiledAgreement } from '../../imports/targets/pr
 import { runFigures } from '../../imports/run/run-figures.ts';
 import { importRunStates } from '../../wire/contract/import-run-states.ts';
 import { followSchedules } from '../../imports/schedules/follow-schedules.ts';
+import { taskStates } from '../../stores/metadata/tables/tasks.ts';
 import { createDatabaseClock } from '../../stores/metadata/database-clock.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
 import { ingestAnswers } from './import-ingest.ts';
@@ -18,8 +19,11 @@ import { removeExpiredNightly } from '../../pipeline/remove-expired.ts';
 import { applyRetention } from '../../pipeline/retention.ts';
 import { createServiceErasures } from './erasures.ts';
 import { runTasks } from '../../queue/tasks/task-runner.ts';
-import { createReplays } from '../../queue/replays/replay-events.ts';
+import { erasureKind } from '../../queue/erasures/erasure.ts';
+import { createReplays, replayKind } from '../../queue/replays/replay-events.ts';
+import { taskFigures } from '../../queue/tasks/task-figures.ts';
 import type { TaskKind } from '../../queue/tasks/task.ts';
+import { exportKindName } from '../../stores/export/run-export.ts';
 import { personByUuid } from '../../pipeline/persons/read-persons.ts';
 
 /** Returns the import process, not started yet. `parts` receives what must be stopped. */
@@ -48,6 +52,7 @@ export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts:
   );
   parts.defer(() => imports.stop());
   metrics.beforeText(() => gaugeRuns(deps));
+  metrics.beforeText(() => gaugeTasks(deps));
   return imports;
 }
 
@@ -71,6 +76,13 @@ async function gaugeRuns({ metrics, db, clock }: ServiceDeps): Promise<void> {
   for (const state of importRunStates) metrics.set('millrace_import_runs', { state }, byState[state] ?? 0);
   metrics.set('millrace_import_runs_waiting', {}, waiting);
   metrics.set('millrace_import_stalled_seconds', {}, stalledMs / 1000);
+}
+
+async function gaugeTasks({ metrics, db }: ServiceDeps): Promise<void> {
+  for (const [kind, { byState, waiting }] of await taskFigures(db, [erasureKind, exportKindName, replayKind])) {
+    for (const state of taskStates) metrics.set('millrace_tasks', { kind, state }, byState[state]);
+    metrics.set('millrace_tasks_waiting', { kind }, waiting);
+  }
 }
 
 /** Starts background replays of dead letters. `parts` receives what must be stopped. */

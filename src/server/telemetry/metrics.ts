@@ -164,6 +164,16 @@ export const metricDefinitions = {
     labels: [],
     help: 'Time since the last progress of the longest stalled running import; 0 if none is running.',
   },
+  millrace_tasks: {
+    kind: 'gauge',
+    labels: ['kind', 'state'],
+    help: 'Background tasks by state. kind: erasure, export, event_replay.',
+  },
+  millrace_tasks_waiting: {
+    kind: 'gauge',
+    labels: ['kind'],
+    help: 'Running background tasks that are waiting or retrying after an error.',
+  },
   millrace_notices_total: {
     kind: 'counter',
     labels: ['kind', 'outcome'],

@@ -5,15 +5,17 @@ import { join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertRows, newProject, testRow } from '../../../test/conformance/event-store/event-store.ts';
+import { testBucketServer } from '../../../test/support/bucket-server.ts';
 import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
 import { tempMetadata } from '../../../test/support/metadata.ts';
 import { isoMicros } from '../../base/clock.ts';
 import { openDirStaging } from '../../imports/staging/open-staging.ts';
-import { TaskLostError, type HeldTask } from '../../queue/tasks/task.ts';
+import { TaskLostError, type HeldTask, type TaskKind } from '../../queue/tasks/task.ts';
 import type { EventRow } from '../events/rows.ts';
 import { isoOfMicros } from '../events/micros.ts';
 import type { ExportProgress, ExportResult, ExportSpec } from '../../wire/contract/exports.ts';
-import { exportKind, type ExportDeps } from './run-export.ts';
+import { exportKind, type ExportDeps, type PlaceOf } from './run-export.ts';
+import { openS3Place } from './places/s3-place.ts';
 import { stagedPlace } from './places/staged-place.ts';
 
 const start = Date.UTC(2026, 10, 28, 3);
@@ -61,51 +63,52 @@ interface World extends AsyncDisposable {
   readonly dir: string;
   readonly progress: () => ExportProgress | undefined;
   run(spec: Partial<ExportSpec>, more?: Partial<ExportDeps>): Promise<ExportResult>;
+  /** As after a cancellation. */
+  cleanUp(spec: Partial<ExportSpec>, more?: Partial<ExportDeps>): Promise<void>;
   files(): Promise<Record<string, Buffer>>;
 }
 
-async function worldOf(projectId: number): Promise<World> {
+async function worldOf(projectId: number, secrets: Readonly<Record<string, string>> = {}): Promise<World> {
   const dir = await mkdtemp(join(tmpdir(), 'export-test-'));
   const staging = await openDirStaging(dir);
   let saved: string | undefined;
   const progress = (): ExportProgress | undefined =>
     saved === undefined ? undefined : (JSON.parse(saved) as ExportProgress);
+  const kindWith = (more: Partial<ExportDeps> | undefined): TaskKind =>
+    exportKind({
+      db: metadata.db,
+      store: chdb.store,
+      now: () => start,
+      waitUntilStored: async () => undefined,
+      openPlace: async ({ id }) => stagedPlace(staging, id, async () => undefined),
+      failpoint: () => undefined,
+      ...more,
+    });
+  const taskOf = (more: Partial<ExportSpec>): HeldTask<unknown, unknown> => ({
+    id: 'task',
+    projectId,
+    spec: {
+      tables: ['events'],
+      selection: {},
+      format: 'ndjson',
+      shape: 'millrace',
+      compression: 'none',
+      rows_per_part: 10,
+      destination: { kind: 'service' },
+      ...more,
+    } satisfies ExportSpec,
+    secrets,
+    progress: progress(),
+    signal: new AbortController().signal,
+    save: async (next) => void (saved = JSON.stringify(next)),
+    commit: () => Promise.reject(new Error('an export commits nothing')),
+    waiting: async () => undefined,
+  });
   return {
     dir,
     progress,
-    async run(more, deps) {
-      const kind = exportKind({
-        db: metadata.db,
-        store: chdb.store,
-        now: () => start,
-        waitUntilStored: async () => undefined,
-        openPlace: async ({ id }) => stagedPlace(staging, id, async () => undefined),
-        failpoint: () => undefined,
-        ...deps,
-      });
-      const spec: ExportSpec = {
-        tables: ['events'],
-        selection: {},
-        format: 'ndjson',
-        shape: 'millrace',
-        compression: 'none',
-        rows_per_part: 10,
-        destination: { kind: 'service' },
-        ...more,
-      };
-      const task: HeldTask<unknown, unknown> = {
-        id: 'task',
-        projectId,
-        spec,
-        secrets: {},
-        progress: progress(),
-        signal: new AbortController().signal,
-        save: async (next) => void (saved = JSON.stringify(next)),
-        commit: () => Promise.reject(new Error('an export commits nothing')),
-        waiting: async () => undefined,
-      };
-      return (await kind.run(task)) as ExportResult;
-    },
+    run: async (spec, more) => (await kindWith(more).run(taskOf(spec))) as ExportResult,
+    cleanUp: async (spec, more) => kindWith(more).cleanUp?.(taskOf(spec)),
     files: async () => {
       const found = await readdir(join(dir, 'task'));
       return Object.fromEntries(
@@ -258,6 +261,33 @@ describe('an export', () => {
       const text = unpack[compression](packed?.[1] ?? Buffer.alloc(0)).toString('utf8');
       expect(text.trimEnd().split('\n').sort()).toEqual(rows.map(lineOf).sort());
     }
+  });
+
+  it('that is cancelled leaves nothing in a bucket', async () => {
+    const project = newProject();
+    await insertRows(chdb.store, `cancelled-${project}`, history(project, 25));
+    await using bucket = await testBucketServer({ bucket: 'exports', accessKeyId: 'AKID' });
+    const destination = {
+      kind: 's3',
+      bucket: 'exports',
+      endpoint: bucket.endpoint,
+      path_style: true,
+      access_key_id: 'AKID',
+    } as const;
+    const secrets = { secret_access_key: 's3cret' };
+    const resolve = async (): Promise<string> => '127.0.0.1';
+    let saved = 0;
+    const deps = {
+      openPlace: async ({ id, ...of }: PlaceOf) => openS3Place({ resolve }, id, of.destination, of.secrets),
+      failpoint: (name: string) => {
+        if (name === 'export_part_saved' && (saved += 1) === 2) throw new TaskLostError();
+      },
+    };
+    await using world = await worldOf(project, secrets);
+    await expect(world.run({ destination }, deps)).rejects.toThrow(TaskLostError);
+    expect(bucket.objects.size).toBe(2);
+    await world.cleanUp({ destination }, deps);
+    expect([...bucket.objects.keys()]).toEqual([]);
   });
 
   it('of nothing has only a manifest', async () => {

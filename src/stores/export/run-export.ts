@@ -38,14 +38,7 @@ export function exportKind(deps: ExportDeps): TaskKind {
   return {
     name: exportKindName,
     run: (task) => runExport(deps, task as ExportTask),
-    cleanUp: async ({ id, spec, progress }) => {
-      const { destination } = spec as ExportSpec;
-      // The keys of a bucket are forgotten once its task has ended, so what is there stays.
-      if (destination.kind !== 'service') return;
-      const place = await deps.openPlace({ id, destination, secrets: {} });
-      await place.remove(((progress as ExportProgress | undefined)?.parts ?? []).map(({ name }) => name));
-      place.close();
-    },
+    cleanUp: (task) => removeParts(deps, task as ExportTask),
   };
 }
 
@@ -63,6 +56,18 @@ async function runExport(deps: ExportDeps, task: ExportTask): Promise<ExportResu
     throw error;
   } finally {
     place?.close();
+  }
+}
+
+async function removeParts(
+  { openPlace }: ExportDeps,
+  { id, spec, secrets, progress }: Pick<ExportTask, 'id' | 'spec' | 'secrets' | 'progress'>,
+): Promise<void> {
+  const place = await openPlace({ id, destination: spec.destination, secrets });
+  try {
+    await place.remove((progress?.parts ?? []).map(({ name }) => name));
+  } finally {
+    place.close();
   }
 }
 

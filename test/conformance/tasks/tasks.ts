@@ -6,8 +6,11 @@ import {
   enqueueTask,
   findTask,
   listTasks,
+  noteTaskError,
   saveTaskProgress,
+  type ClaimedTask,
 } from '../../../src/queue/tasks/task-store.ts';
+import { taskFigures } from '../../../src/queue/tasks/task-figures.ts';
 import { runTasks } from '../../../src/queue/tasks/task-runner.ts';
 import { TaskFailedError, type HeldTask, type TaskKind } from '../../../src/queue/tasks/task.ts';
 import { createLog } from '../../../src/server/telemetry/log.ts';
@@ -48,6 +51,11 @@ export function testTasks(open: () => Promise<Store>): void {
   };
   const enqueue = (to: number, secrets: Record<string, string> = {}): Promise<string> =>
     enqueueTask(db, { ...of, spec: { to }, secrets, createdBy: null, now: Date.now() });
+  const claimed = async (): Promise<ClaimedTask> => {
+    const task = await claimTask(db, kind, { now: Date.now(), leaseMs: 60_000 });
+    if (task === undefined) throw new Error('expected a task to claim');
+    return task;
+  };
   const stateOf = async (id: string) => (await findTask(db, of, id))?.state;
   const reaches = (id: string, state: string) => expect.poll(() => stateOf(id), { timeout: 10_000 }).toBe(state);
 
@@ -114,19 +122,35 @@ export function testTasks(open: () => Promise<Store>): void {
 
     it('cancelling stops the worker, which cleans up', async () => {
       const cleaned: unknown[] = [];
-      const id = await enqueue(1);
+      const id = await enqueue(1, { key: 's3cret' });
       start(
         async (task) => {
           await task.save({ at: 1 });
           return new Promise((_, reject) => task.signal.addEventListener('abort', () => reject(new Error('stopped'))));
         },
-        { cleanUp: async ({ id: gone, progress }) => void cleaned.push([gone, progress]) },
+        { cleanUp: async ({ id: gone, progress, secrets }) => void cleaned.push([gone, progress, secrets]) },
       );
       await expect.poll(async () => (await findTask(db, of, id))?.progress).toEqual({ at: 1 });
       expect(await cancelTask(db, of, id, Date.now())).toBe(true);
-      await expect.poll(() => cleaned, { timeout: 10_000 }).toEqual([[id, { at: 1 }]]);
+      await expect.poll(() => cleaned, { timeout: 10_000 }).toEqual([[id, { at: 1 }, { key: 's3cret' }]]);
       expect(await stateOf(id)).toBe('cancelled');
       expect(await cancelTask(db, of, id, Date.now())).toBe(false);
+    });
+
+    it('tasks are counted by kind and state, and those that retry apart', async () => {
+      expect((await taskFigures(db, [kind])).get(kind)).toMatchObject({ byState: { queued: 0, done: 0 }, waiting: 0 });
+      for (const to of [1, 2, 3]) await enqueue(to);
+      await completeTask(db, await claimed(), {}, Date.now());
+      const held = await claimed();
+      expect((await taskFigures(db, [kind])).get(kind)?.waiting).toBe(0);
+      await noteTaskError(db, held, 'waiting for the disk');
+      await enqueueTask(db, { ...of, kind: 'other', spec: {}, createdBy: null, now: Date.now() });
+      const found = await taskFigures(db, [kind]);
+      expect([...found.keys()]).toEqual([kind]);
+      expect(found.get(kind)).toEqual({
+        byState: { queued: 1, running: 1, done: 1, failed: 0, cancelled: 0 },
+        waiting: 1,
+      });
     });
 
     it('a task that cannot succeed fails with its reason, and the next one is executed', async () => {

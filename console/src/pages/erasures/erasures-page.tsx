@@ -3,6 +3,7 @@ import { refresh } from '../../api/queries.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
+import { describeSelection } from '../../components/event-selection.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -86,7 +87,7 @@ const columns: readonly Column<Erasure>[] = [
 ];
 
 function What({ erasure: { request, error, state, progress } }: { readonly erasure: Erasure }) {
-  const what = request.selection === null ? 'Persons' : `Events: ${JSON.stringify(request.selection)}`;
+  const what = request.selection === null ? 'Persons' : `Events: ${describeSelection(request.selection) || 'all'}`;
   return (
     <span className="flex min-w-0 flex-col">
       <UserText text={what} charsMax={160} />

@@ -6,6 +6,7 @@ import { Badge, type Tone } from '../../components/badge.tsx';
 import { Button, buttonStyle } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
+import { describeSelection } from '../../components/event-selection.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
@@ -65,11 +66,10 @@ const columns: readonly Column<ExportRecord>[] = [
 
 function Content({ record: { request, error } }: { readonly record: ExportRecord }) {
   const { tables, format, destination, selection } = request;
-  const { events, after, before } = selection;
   const labelOf = (choices: readonly { readonly value: string; readonly label: string }[], value: string): string =>
     choices.find((choice) => choice.value === value)?.label ?? value;
   const what = tables.map((name) => labelOf(exportTableLabels, name).toLowerCase()).join(', ');
-  const which = [events?.join(', '), after && `from ${after}`, before && `before ${before}`].filter(Boolean).join(', ');
+  const which = describeSelection(selection);
   const form = labelOf(exportFormatLabels, format);
   const place = destination.kind === 'service' ? '' : ` to ${labelOf(exportPlaceLabels, destination.kind)}`;
   return (
