@@ -25,7 +25,7 @@ describe('the metadata store on PGlite', () => {
     await migrate(db, 'postgres');
     const created = await schemaOf();
     const added = 'oidc_attempts, tasks, signing_keys, retention_policies, tracking_plans, tracking_plan_violations';
-    await sql`drop table ${sql.raw(added)}, kept_out_lists, kept_out_ids, log_marks`.execute(db);
+    await sql`drop table ${sql.raw(added)}, kept_out_lists, kept_out_ids, project_limits, log_marks`.execute(db);
     await sql`alter table users drop column oidc_issuer, drop column oidc_subject`.execute(db);
     await sql`alter table sessions drop column oidc_issuer, drop column oidc_id_token, drop column scopes`.execute(db);
     await sql`alter table login_links drop column scopes`.execute(db);
