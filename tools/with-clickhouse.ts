@@ -8,8 +8,8 @@
  *
  * The command finds it through CLICKHOUSE_URL and, of a cluster, MILLRACE_CLICKHOUSE_CLUSTER and MILLRACE_CLICKHOUSE_REPLICAS. On real
  * servers CLICKHOUSE_GRANTED_URL is the address of a user with the rights of docs/guides/clickhouse-cluster.md and no others, and
- * CLICKHOUSE_UNSUITABLE_URL that of one who lacks rights and whose profile changes what queries return. Of
- * real replicas CLICKHOUSE_REPLICA_HOMES holds the directories, in the order of MILLRACE_CLICKHOUSE_REPLICAS, and CLICKHOUSE_KEEPER_HOME
+ * CLICKHOUSE_UNSUITABLE_URL that of one who lacks rights and whose profile changes what queries return, and CLICKHOUSE_READER_URL that of
+ * the user of docs/guides/query-events.md. Of real replicas CLICKHOUSE_REPLICA_HOMES holds the directories, in the order of MILLRACE_CLICKHOUSE_REPLICAS, and CLICKHOUSE_KEEPER_HOME
  * that of Keeper: test/support/clickhouse-servers.ts stops and starts them.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { rightsOfGuide } from '../test/support/clickhouse-rights.ts';
+import { readerOfGuide, rightsOfGuide } from '../test/support/clickhouse-rights.ts';
 import { findBinary, findLibrary } from '../test/support/find-clickhouse.ts';
 import { killClickhouse, startClickhouse } from '../test/support/clickhouse-servers.ts';
 import { freePort, parseCommand, runCommand } from './with-server.ts';
@@ -37,6 +37,8 @@ const database = 'millrace';
 const granted = 'granted';
 /** A user of that database who lacks rights, with a profile of that name. */
 const unsuitable = 'unsuitable';
+/** The user of docs/guides/query-events.md, with a profile of that name. */
+const reader = 'reader';
 const startMs = 120_000;
 /** As the packages of ClickHouse have it: tables of the system are for those who were given them. */
 const strictAccess = `<access_control_improvements>
@@ -96,6 +98,7 @@ async function withSingleServer(library: string, work: (env: Env) => Promise<num
       CLICKHOUSE_URL: urlOf(node),
       CLICKHOUSE_GRANTED_URL: grantedUrlOf(node),
       CLICKHOUSE_UNSUITABLE_URL: grantedUrlOf(node, unsuitable),
+      CLICKHOUSE_READER_URL: urlOf(node, reader),
     });
   } finally {
     await stop(server);
@@ -147,6 +150,7 @@ async function withServers(work: (env: Env) => Promise<number>): Promise<number>
       CLICKHOUSE_URL: urlOf(nodes[0] as Node),
       CLICKHOUSE_GRANTED_URL: grantedUrlOf(nodes[0] as Node),
       CLICKHOUSE_UNSUITABLE_URL: grantedUrlOf(nodes[0] as Node, unsuitable),
+      CLICKHOUSE_READER_URL: urlOf(nodes[0] as Node, reader),
       MILLRACE_CLICKHOUSE_CLUSTER: cluster,
       MILLRACE_CLICKHOUSE_REPLICAS: byShard(({ ports }) => `127.0.0.1:${ports.http}`),
       CLICKHOUSE_REPLICA_HOMES: byShard((_, at) => homes[at + 1] ?? ''),
@@ -165,8 +169,8 @@ async function stop(server: ChildProcess): Promise<void> {
   await gone;
 }
 
-function urlOf({ ports }: Node): string {
-  return `http://${user}:${password}@127.0.0.1:${ports.http}/${database}`;
+function urlOf({ ports }: Node, name = user): string {
+  return `http://${name}:${password}@127.0.0.1:${ports.http}/${database}`;
 }
 
 function grantedUrlOf({ ports }: Node, name = granted): string {
@@ -214,7 +218,7 @@ function configOf(home: string, nodes: readonly Node[], { shard, replica, ports 
 <http_port>${ports.http}</http_port><tcp_port>${ports.tcp}</tcp_port><interserver_http_port>${ports.interserver}</interserver_http_port>
 <path>${home}/data/</path><tmp_path>${home}/tmp/</tmp_path><user_files_path>${home}/files/</user_files_path>
 <max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
-<users>${userOf(user, password)}${grantedUser()}${unsuitableUser()}</users>${profiles()}<quotas><default/></quotas>
+<users>${usersOfTests()}</users>${profiles()}<quotas><default/></quotas>
 ${strictAccess}
 ${soonRemoved}
 <background_pool_size>16</background_pool_size><background_fetches_pool_size>16</background_fetches_pool_size>
@@ -236,6 +240,10 @@ function userOf(
 ${rights}</${name}>`;
 }
 
+function usersOfTests(): string {
+  return `${userOf(user, password)}${grantedUser()}${unsuitableUser()}${readingUser()}`;
+}
+
 /** By the configuration, because the library's server keeps no users that are made by statements. */
 function grantedUser(): string {
   const queries = rightsOfGuide().map((sql) => {
@@ -250,10 +258,24 @@ function unsuitableUser(): string {
   return userOf(unsuitable, password, { rights, profile: unsuitable });
 }
 
+function readingUser(): string {
+  const queries = readerOfGuide().grants.map((sql) => `<query>${sql}</query>`);
+  return userOf(reader, password, { rights: `<grants>${queries.join('')}</grants>`, profile: reader });
+}
+
+function readingProfile(): string {
+  const { settings } = readerOfGuide();
+  const values = settings.map(({ name, value }) => `<${name}>${value}</${name}>`).join('');
+  const limits = settings
+    .filter(({ max }) => max !== undefined)
+    .map(({ name, min, max }) => `<${name}><min>${min}</min><max>${max}</max></${name}>`);
+  return `<${reader}>${values}<constraints>${limits.join('')}</constraints></${reader}>`;
+}
+
 /** The first ends results without an error, the second changes them, the third is one that statements set. */
 function profiles(): string {
   return `<profiles><default/><${unsuitable}><result_overflow_mode>break</result_overflow_mode><join_use_nulls>1</join_use_nulls>
-<max_partitions_per_insert_block>7</max_partitions_per_insert_block><constraints><max_partitions_per_insert_block><readonly/></max_partitions_per_insert_block></constraints></${unsuitable}></profiles>`;
+<max_partitions_per_insert_block>7</max_partitions_per_insert_block><constraints><max_partitions_per_insert_block><readonly/></max_partitions_per_insert_block></constraints></${unsuitable}>${readingProfile()}</profiles>`;
 }
 
 /**
@@ -267,7 +289,7 @@ function singleConfigOf(home: string, { ports }: Node): string {
 <max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
 ${strictAccess}
 <background_pool_size>16</background_pool_size><background_schedule_pool_size>16</background_schedule_pool_size>
-<users>${userOf('default', '')}${userOf(user, password)}${grantedUser()}${unsuitableUser()}</users>${profiles()}<quotas><default/></quotas>
+<users>${userOf('default', '')}${usersOfTests()}</users>${profiles()}<quotas><default/></quotas>
 </clickhouse>
 `;
 }

@@ -47,6 +47,7 @@ const sections: readonly Section[] = [
       'guides/retention',
       'guides/erase',
       'guides/exports',
+      'guides/query-events',
       'guides/sign-in',
       'guides/notices',
       'guides/scale-out',

@@ -85,6 +85,11 @@ export const notRun: readonly (Blocks & { readonly reason: string })[] = [
     reason: 'stops a unit of systemd, and wants PostgreSQL and ClickHouse; src/stores/move/move.services.test.ts moves',
   },
   {
+    page: guide('query-events'),
+    reason:
+      'wants a ClickHouse server and DuckDB; src/stores/events/clickhouse/reader.services.test.ts connects as the user of the page',
+  },
+  {
     page: guide('operations'),
     heading: 'Move a cluster to another one',
     reason: 'wants a cluster; src/server/service/move.services.test.ts moves one',
