@@ -39,7 +39,12 @@ export interface RecordHeader {
   readonly rowsStored?: RowsStored;
   /** Context of the batch's span, if it is traced (W3C Trace Context). */
   readonly traceparent?: string;
+  /** Format that a program must know to process the record, 1 if absent (FORMAT.md, "Changes of the format"). */
+  readonly format?: number;
 }
+
+/** The newest format of records that this program processes. */
+export const recordFormat = 1;
 
 /**
  * What events with stored rows update: persons, groups or (true) both, and nothing else. They may be fewer than the rows, with

@@ -141,6 +141,19 @@ describe('from the log to the store', () => {
     expect((await bench.deadLetters()).map((row) => [row.project_id, row.reason])).toEqual([[0, 'damaged_log_record']]);
   });
 
+  it('a record of a newer format waits for a newer program: what is before it is stored, and nothing is skipped', async () => {
+    await bench.append('live', { batch: [plain(1)] });
+    const seq = await bench.append('live', { batch: [plain(2)] }, { format: 2 });
+    await bench.append('live', { batch: [plain(3)] });
+    await bench.append('historical', { batch: [plain(4)] });
+    const pipeline = bench.start();
+    await expect.poll(() => pipeline.status().failure).toMatch(`got format 2 at ${seq}: a newer version of Millrace`);
+    await expect.poll(() => bench.recording.rows.map((row) => row.uuid).sort()).toEqual([uuid(1), uuid(4)]);
+    expect(pipeline.status().stored.live).toBe(seq - 1);
+    await pipeline.stop();
+    expect(await bench.deadLetters()).toEqual([]);
+  });
+
   it('events of a deleted project are counted and not stored', async () => {
     await bench.append('live', { batch: [plain(1), plain(2)] }, { projectId: 4711, events: 2 });
     await bench.append('live', { batch: [plain(3), { event: '' }] }, { events: 2 });

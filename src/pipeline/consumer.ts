@@ -23,6 +23,7 @@ import { TransformChains } from './transform/transform-chains.ts';
 import type { TransformConfig } from './transform/transform-configs.ts';
 import type { MakeStep } from './transform/instance.ts';
 import { readCursor } from './cursors.ts';
+import { knownRecords } from './known-records.ts';
 import { createPoisonSearch, type PoisonSearch } from './poison-search.ts';
 import { createLaneLimits, type LaneLimits } from './lane-limits.ts';
 import { storeWindow, type StoreDeps } from './store-window.ts';
@@ -311,10 +312,8 @@ class Consumer {
     const eventsMax = this.#poison.eventsMax(lane, position.seq);
     const exactEnd = eventsMax === undefined ? position.pending[0] : undefined;
     const limits = exactEnd === undefined ? this.#limits.of(lane) : exactLimits(exactEnd);
-    const records = await this.#deps.reader.read(lane, position.seq, {
-      ...limits,
-      events: eventsMax ?? limits.events,
-    });
+    const found = await this.#deps.reader.read(lane, position.seq, { ...limits, events: eventsMax ?? limits.events });
+    const records = knownRecords(found, exactEnd !== undefined);
     // The read may have waited for its turn.
     if (this.#isStopping) return undefined;
     if (records.length === 0) {

@@ -23,6 +23,14 @@ describe('a record as a Kafka message', () => {
     expect([...value]).toEqual([7, 7, 7, 7]);
   });
 
+  it('of a newer format is not damaged, whatever else its header contains', () => {
+    const newer = { ...header('r'), format: 2, encoding: 'brotli' as 'gzip', requestId: ['r'] as unknown as string };
+    const { value, headers } = messageOf({ header: newer, body: new Uint8Array([1]) });
+    expect(recordOf(1, headersOf(headers), value)).toMatchObject({ header: { format: 2, requestId: ['r'] } });
+    const unknown = messageOf({ header: { ...newer, format: 1 }, body: new Uint8Array([1]) });
+    expect(recordOf(1, headersOf(unknown.headers), unknown.value).damaged).toContain('expected the header of a record');
+  });
+
   it('is damaged by any flipped bit in header, checksum or body', () => {
     const { value, headers } = messageOf(record('body'));
     const [first, second] = headersOf(headers).map(([name, content]) => ({

@@ -29,7 +29,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Settings } from '../config/settings.ts';
 import { claimDatabase, type DatabaseClaim } from '../../stores/metadata/claim-database.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
-import { migrate } from '../../stores/metadata/migrate.ts';
+import { migrate, schemaVersion } from '../../stores/metadata/migrate.ts';
 import type { Dialect } from '../../stores/metadata/database.ts';
 import { createSlots } from '../../stores/metadata/slot-leases.ts';
 import { deleteExpiredSessions } from '../../stores/metadata/sessions.ts';
@@ -158,11 +158,13 @@ async function claimMetadata({ settings, log }: MetadataDeps, parts: AsyncDispos
 
 /** Migrates the tables and creates what every installation has. */
 async function prepareMetadata(
-  { settings, clock }: MetadataDeps,
+  { settings, clock, log }: MetadataDeps,
   { db, dialect }: ClaimedMetadata,
 ): Promise<Bootstrapped> {
   if (dialect === 'postgres') await checkMoves(db);
-  await migrate(db, dialect);
+  const schema = await migrate(db, dialect);
+  if (schema > schemaVersion)
+    log.info({ schema, own: schemaVersion }, 'a newer version has expanded the metadata schema');
   // Here, so that a process with another number of slots ends with a message before it does any work.
   if (isCluster(settings)) await createSlots(db, settings.slots);
   const now = clock.now();

@@ -14,6 +14,7 @@ import { type Role } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import { repeat } from '../../base/repeat.ts';
 import type { Metadata } from '../../stores/metadata/database.ts';
+import { schemaVersion } from '../../stores/metadata/migrate.ts';
 import { listReports, pruneReports, removeReport, writeReport } from '../../stores/metadata/service-processes.ts';
 import type { WarnLog } from '../telemetry/log.ts';
 
@@ -39,6 +40,7 @@ export function startStatus(deps: StatusDeps, parts: AsyncDisposableStack): Stat
     name: `${hostname()}:${settings.port}`,
     roles: settings.roles,
     version: programVersion(),
+    schema: schemaVersion,
     startedAt,
     lanes: await ownLanes(deps, counters),
     received: Object.fromEntries(rates.all()),
@@ -247,6 +249,8 @@ export interface ProcessReport {
   readonly name: string;
   readonly roles: readonly Role[];
   readonly version: string;
+  /** Version of the metadata schema that the program was written for; migrations read it. */
+  readonly schema: number;
   /** ISO 8601. */
   readonly startedAt: string;
   readonly lanes: Readonly<Record<Lane, OwnLane>>;

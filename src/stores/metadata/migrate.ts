@@ -1,12 +1,14 @@
+import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
+import { usableFrom, type MigrationStep } from '../../base/migration-step.ts';
 import { tables, type Dialect, type Metadata } from './database.ts';
 import type { Queries } from './queries.ts';
+import { listReports } from './service-processes.ts';
 import { createTables } from './tables/create-tables.ts';
 
 /** Never changed once it has landed, and never reverted. The declarations in tables/ already contain its changes. */
-interface Migration {
-  readonly name: string;
+export interface Migration extends MigrationStep {
   /** Runs inside a transaction. */
   readonly up: (db: Queries, dialect: Dialect) => Promise<void>;
 }
@@ -17,20 +19,24 @@ const oldestVersion = 23;
 const lastCommitWithEarlier = '2612ee5';
 
 /** Migrations after `oldestVersion`, in order, without gaps. */
-const migrations: readonly Migration[] = [
-  { name: 'oidc', up: addOidc },
-  { name: 'tasks', up: addTasks },
-  { name: 'retention policies', up: addRetentionPolicies },
-  { name: 'tracking plans', up: addTrackingPlans },
-  { name: 'signing keys', up: addSigningKeys },
-  { name: 'kept out ids', up: addKeptOutIds },
-  { name: 'scopes of sessions', up: addSessionScopes },
-  { name: 'limits of projects', up: addProjectLimits },
-  { name: 'log marks', up: addLogMarks },
+export const migrations: readonly Migration[] = [
+  { name: 'oidc', since: '0.1.0', kind: 'expand', up: addOidc },
+  { name: 'tasks', since: '0.1.0', kind: 'expand', up: addTasks },
+  { name: 'retention policies', since: '0.1.0', kind: 'expand', up: addRetentionPolicies },
+  { name: 'tracking plans', since: '0.1.0', kind: 'expand', up: addTrackingPlans },
+  { name: 'signing keys', since: '0.1.0', kind: 'expand', up: addSigningKeys },
+  { name: 'kept out ids', since: '0.1.0', kind: 'expand', up: addKeptOutIds },
+  { name: 'scopes of sessions', since: '0.1.0', kind: 'expand', up: addSessionScopes },
+  { name: 'limits of projects', since: '0.1.0', kind: 'expand', up: addProjectLimits },
+  { name: 'log marks', since: '0.1.0', kind: 'expand', up: addLogMarks },
+  { name: 'usable from', since: '0.1.0', kind: 'expand', up: addUsableFrom },
 ];
 
 /** The schema version that this program needs. */
 export const schemaVersion = oldestVersion + migrations.length;
+
+/** Rows of `schema_version` have their `usable_from` from this version on. */
+const firstWithUsableFrom = oldestVersion + 1 + migrations.findIndex(({ name }) => name === 'usable from');
 
 /** Any constant works that nothing else in the database uses as an advisory lock. */
 const advisoryLockKey = 778_120_531;
@@ -40,43 +46,107 @@ export class SchemaVersionError extends Error {
   override name = 'SchemaVersionError';
 }
 
+/** What a store records about its schema. */
+interface StoredSchema {
+  /** 0 if the store is empty. */
+  readonly version: number;
+  /** Programs of this schema version or later can use the store. */
+  readonly usableFrom: number;
+}
+
 /**
- * Creates the tables in an empty store, or brings the store to this program's schema version. Each migration is one transaction;
- * processes that start at the same time wait for each other.
+ * Creates the tables in an empty store, or brings the store to this program's schema version; a store that a newer program has
+ * expanded stays as it is. Each migration is one transaction; processes that start at the same time wait for each other, and running
+ * ones continue. Returns the version of the store. `program` has the migrations of the program.
  *
  * @throws SchemaVersionError, having changed nothing
  */
-export async function migrate(db: Metadata, dialect: Dialect): Promise<void> {
+export async function migrate(db: Metadata, dialect: Dialect, program = migrations): Promise<number> {
+  const ownVersion = oldestVersion + program.length;
   const found = await db.transaction().execute(async (tx) => {
-    const version = await lockVersion(tx, dialect);
-    if (version > 0) return version;
+    const schema = await lockSchema(tx, dialect);
+    if (schema.version > 0) return schema;
     await createTables(tx, dialect, tables);
     await insertFirstRows(tx);
-    await recordVersion(tx, schemaVersion, 'baseline');
-    return schemaVersion;
+    return await recordVersion(tx, { ...schemaOf(program, schemaVersion), name: 'baseline' });
   });
-  checkSchemaVersion(found);
-  for (const [index, { name, up }] of migrations.entries()) {
-    const version = oldestVersion + index + 1;
-    await db.transaction().execute(async (tx) => {
-      if ((await lockVersion(tx, dialect)) >= version) return;
-      await up(tx, dialect);
-      await recordVersion(tx, version, name);
-    });
+  checkSchema(found, ownVersion);
+  for (const [index, migration] of program.entries()) {
+    const schema = schemaOf(program, oldestVersion + index + 1);
+    if (schema.version > found.version) await applyMigration(db, dialect, { ...migration, ...schema });
+  }
+  return Math.max(found.version, ownVersion);
+}
+
+function schemaOf(program: readonly Migration[], version: number): StoredSchema {
+  return { version, usableFrom: usableFrom(program, oldestVersion, version) };
+}
+
+/** @throws SchemaVersionError while a process runs that the migration would break */
+async function applyMigration(db: Metadata, dialect: Dialect, migration: Migration & StoredSchema): Promise<void> {
+  await withoutBlocking(dialect, () =>
+    db.transaction().execute(async (tx) => {
+      if ((await lockSchema(tx, dialect)).version >= migration.version) return;
+      if (migration.kind !== 'expand') await checkRunning(tx, migration);
+      // Others queue behind a statement that waits for a table, so it must not wait long for a long transaction.
+      if (dialect === 'postgres') await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(tx);
+      await migration.up(tx, dialect);
+      await recordVersion(tx, migration);
+    }),
+  );
+}
+
+/** How long a migration waits for a table, which blocks all other users of the table, before it makes room for them and tries again. */
+const lockTimeoutMs = 1000;
+const retryMs = 2000;
+const triesMax = 60;
+/** PostgreSQL's error for a lock that was not obtained in time. */
+const lockNotAvailable = '55P03';
+
+async function withoutBlocking(dialect: Dialect, change: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await change();
+    } catch (error) {
+      const isWaiting = dialect === 'postgres' && (error as { readonly code?: unknown }).code === lockNotAvailable;
+      if (!isWaiting || tries === triesMax) throw error;
+      await setTimeout(retryMs);
+    }
   }
 }
 
-/** @throws SchemaVersionError for a version that `migrate` refuses */
-export function checkSchemaVersion(found: number): void {
-  if (found > schemaVersion) {
+/** Without a report for so long, a process has ended. */
+const silentMsMax = 10_000;
+
+/** @throws SchemaVersionError if a process runs that could not use the schema */
+async function checkRunning(tx: Metadata, { version, usableFrom: needed }: StoredSchema): Promise<void> {
+  for (const { report, seenMsAgo } of await listReports(tx)) {
+    const { name, version: program, schema = 0 } = (JSON.parse(report) as RunningReport).report;
+    if (seenMsAgo > silentMsMax || schema >= needed) continue;
     throw new SchemaVersionError(
-      `expected a metadata schema of version ${schemaVersion} or older, got version ${found}: the store was written by a ` +
-        'newer Millrace; start that version or a later one, or restore the backup made before the upgrade',
+      `expected all running processes to support metadata schema ${needed} or newer, got ${name} (Millrace ${program}), which does ` +
+        `not: schema ${version} removes what it uses; first upgrade every process to the release before this one`,
     );
   }
-  if (found < oldestVersion) {
+}
+
+/** The part of a process's report that is read here; reports without a schema are older. */
+interface RunningReport {
+  readonly report: { readonly name: string; readonly version: string; readonly schema?: number };
+}
+
+/** @throws SchemaVersionError */
+function checkSchema({ version, usableFrom: needed }: StoredSchema, ownVersion = schemaVersion): void {
+  if (version > ownVersion && needed > ownVersion) {
     throw new SchemaVersionError(
-      `expected a metadata schema of version ${oldestVersion} or newer, got version ${found}: this version of Millrace no longer ` +
+      `expected a metadata schema of version ${ownVersion} or older, got version ${version}: the store was written by a ` +
+        `newer Millrace, and only programs of schema ${needed} or newer can use it; start that version or a later one, or restore the ` +
+        'backup made before the upgrade',
+    );
+  }
+  if (version < oldestVersion) {
+    throw new SchemaVersionError(
+      `expected a metadata schema of version ${oldestVersion} or newer, got version ${version}: this version of Millrace no longer ` +
         `migrates it; check out commit ${lastCommitWithEarlier}, which does, start and stop it on this store once, then start this ` +
         'version again',
     );
@@ -87,25 +157,34 @@ export function checkSchemaVersion(found: number): void {
 export async function describeSchema(db: Metadata): Promise<string | undefined> {
   const tables = await db.introspection.getTables();
   if (!tables.some(({ name }) => name === 'schema_version')) return undefined;
-  const query = sql<{ version: number | null }>`select max(version) as version from schema_version`;
-  const found = (await query.execute(db)).rows[0]?.version ?? 0;
-  if (found > 0) checkSchemaVersion(found);
-  return `schema ${found} of ${schemaVersion}`;
+  const found = await readSchema(db);
+  if (found.version > 0) checkSchema(found);
+  return `schema ${found.version} of ${schemaVersion}`;
 }
 
-/** Returns the schema version, or 0 if the store is empty, and prevents other migrations until the transaction ends. */
-async function lockVersion(tx: Queries, dialect: Dialect): Promise<number> {
+/** Returns the schema, and prevents other migrations until the transaction ends. */
+async function lockSchema(tx: Queries, dialect: Dialect): Promise<StoredSchema> {
   // SQLite's transactions hold the write lock from their start.
   if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(${advisoryLockKey})`.execute(tx);
   await sql`create table if not exists schema_version (
-    version integer primary key, name text not null, applied_at text not null)`.execute(tx);
-  const found = await sql<{ version: number | null }>`select max(version) as version from schema_version`.execute(tx);
-  return found.rows[0]?.version ?? 0;
+    version integer primary key, name text not null, applied_at text not null, usable_from integer)`.execute(tx);
+  return await readSchema(tx);
 }
 
-async function recordVersion(tx: Queries, version: number, name: string): Promise<void> {
-  await sql`insert into schema_version (version, name, applied_at)
-    values (${version}, ${name}, ${isoMicros(Date.now())})`.execute(tx);
+async function readSchema(db: Queries): Promise<StoredSchema> {
+  // All columns: stores of earlier versions have no usable_from.
+  const query = sql<{ version: number; usable_from?: number | null }>`select * from schema_version
+    order by version desc limit 1`;
+  const row = (await query.execute(db)).rows[0];
+  return { version: row?.version ?? 0, usableFrom: row?.usable_from ?? row?.version ?? 0 };
+}
+
+async function recordVersion(tx: Queries, schema: StoredSchema & { readonly name: string }): Promise<StoredSchema> {
+  const row = { version: schema.version, name: schema.name, applied_at: isoMicros(Date.now()) };
+  const columns = schema.version < firstWithUsableFrom ? row : { ...row, usable_from: schema.usableFrom };
+  const [names, values] = [Object.keys(columns).map((name) => sql.ref(name)), Object.values(columns)];
+  await sql`insert into schema_version (${sql.join(names)}) values (${sql.join(values)})`.execute(tx);
+  return schema;
 }
 
 /** A new store has one slot, with both lanes at the start of the log. */
@@ -268,4 +347,9 @@ async function addLogMarks({ schema }: Queries, dialect: Dialect): Promise<void>
     .addColumn('stored_at', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('log_marks_pk', ['slot', 'lane', 'seq'])
     .execute();
+}
+
+/** So that programs that are older than the schema can tell whether they can use it. */
+async function addUsableFrom({ schema }: Queries): Promise<void> {
+  await schema.alterTable('schema_version').addColumn('usable_from', 'integer').execute();
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { describeOnPostgres, emptied } from '../../../test/support/postgres-database.ts';
-import { migrate, schemaVersion } from './migrate.ts';
+import { migrate, migrations, schemaVersion, type Migration } from './migrate.ts';
 import { withMigrationLock } from './migration-lock.ts';
 
 describeOnPostgres('processes that migrate concurrently', (database) => {
@@ -33,5 +33,26 @@ describeOnPostgres('processes that migrate concurrently', (database) => {
     });
     await expect(failing).rejects.toThrow('a broken migration');
     expect(await withMigrationLock({ ...deps, db: stores.other }, async () => 'done')).toBe('done');
+  });
+
+  it('a migration that waits for a long transaction does not block the processes that use its table', async () => {
+    await using stores = await emptied(database);
+    await migrate(stores.db, 'postgres');
+    const later: Migration = {
+      name: 'later',
+      since: '0.2.0',
+      kind: 'expand',
+      up: ({ schema }) => schema.alterTable('sessions').addColumn('later', 'text').execute(),
+    };
+    let migrating: Promise<number> = Promise.resolve(0);
+    await stores.other.transaction().execute(async (long) => {
+      await long.selectFrom('sessions').selectAll().execute();
+      migrating = migrate(stores.db, 'postgres', [...migrations, later]);
+      const waiting = sql`select pid from pg_stat_activity where wait_event_type = 'Lock' and query like 'alter table%'`;
+      await expect.poll(async () => (await waiting.execute(stores.other)).rows.length, { timeout: 30_000 }).toBe(1);
+      // Queued behind the migration, which would otherwise wait until this transaction ends.
+      expect(await stores.other.selectFrom('sessions').selectAll().execute()).toEqual([]);
+    });
+    expect(await migrating).toBe(schemaVersion + 1);
   });
 });

@@ -29,6 +29,7 @@ describe('the metadata store on PGlite', () => {
     await sql`alter table users drop column oidc_issuer, drop column oidc_subject`.execute(db);
     await sql`alter table sessions drop column oidc_issuer, drop column oidc_id_token, drop column scopes`.execute(db);
     await sql`alter table login_links drop column scopes`.execute(db);
+    await sql`alter table schema_version drop column usable_from`.execute(db);
     await sql`update schema_version set version = 23`.execute(db);
     expect(await schemaOf()).not.toEqual(created);
     await migrate(db, 'postgres');

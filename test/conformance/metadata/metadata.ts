@@ -3,7 +3,14 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabaseClock, readDatabaseTime } from '../../../src/stores/metadata/database-clock.ts';
 import type { Database, Dialect, Metadata } from '../../../src/stores/metadata/database.ts';
-import { migrate, schemaVersion, SchemaVersionError } from '../../../src/stores/metadata/migrate.ts';
+import {
+  migrate,
+  migrations,
+  schemaVersion,
+  SchemaVersionError,
+  type Migration,
+} from '../../../src/stores/metadata/migrate.ts';
+import { writeReport } from '../../../src/stores/metadata/service-processes.ts';
 import { testNamedLeases } from './named-leases.ts';
 import { organizationRow, sampleConfig, samplePlugin } from '../../support/metadata-rows.ts';
 import { testCredentials } from './credentials.ts';
@@ -142,10 +149,56 @@ function testMigrations(use: Use, dialect: Dialect): void {
     const refusal = migrate(db, dialect);
     await expect(refusal).rejects.toBeInstanceOf(SchemaVersionError);
     await expect(refusal).rejects.toThrow(
-      `got version ${newer}: the store was written by a newer Millrace; start that`,
+      `got version ${newer}: the store was written by a newer Millrace, and only programs of schema ${newer} or newer can use it; start that`,
     );
   });
+
+  it('a program starts on a schema that a newer one has expanded, and is refused once a later one has contracted it', async () => {
+    const { db, other } = use();
+    await migrate(db, dialect);
+    await migrate(other, dialect, [...migrations, expand]);
+    await db.insertInto('organizations').values(organizationRow).execute();
+    expect(await migrate(db, dialect)).toBe(schemaVersion + 1);
+    expect(await db.selectFrom('organizations').selectAll().execute()).toMatchObject([organizationRow]);
+    const newer = [...migrations, expand, contract];
+    await migrate(other, dialect, newer);
+    await expect(migrate(db, dialect)).rejects.toThrow(
+      `got version ${schemaVersion + 2}: the store was written by a newer Millrace, and only programs of schema ${schemaVersion + 1} or newer`,
+    );
+    expect(await migrate(db, dialect, [...migrations, expand])).toBe(schemaVersion + 2);
+  });
+
+  it('a migration that removes something changes nothing while a process runs that uses it', async () => {
+    const { db, other } = use();
+    await migrate(db, dialect, [...migrations, expand]);
+    const newer = [...migrations, expand, contract];
+    const report = (more: object): string =>
+      JSON.stringify({ form: 1, report: { name: 'ö:8000', version: '0.1.0', ...more } });
+    for (const older of [{}, { schema: schemaVersion }]) {
+      await writeReport(other, 'old', report(older));
+      await expect(migrate(db, dialect, newer)).rejects.toThrow(
+        `expected all running processes to support metadata schema ${schemaVersion + 1} or newer, got ö:8000 (Millrace 0.1.0)`,
+      );
+      expect((await appliedVersions(db)).at(-1)).toBe(schemaVersion + 1);
+    }
+    await writeReport(other, 'old', report({ schema: schemaVersion + 1 }));
+    expect(await migrate(db, dialect, newer)).toBe(schemaVersion + 2);
+  });
 }
+
+/** Migrations of later versions of the program. */
+const expand: Migration = {
+  name: 'nickname of an organization',
+  since: '0.2.0',
+  kind: 'expand',
+  up: ({ schema }) => schema.alterTable('organizations').addColumn('nickname', 'text').execute(),
+};
+const contract: Migration = {
+  name: 'no nickname of an organization',
+  since: '0.3.0',
+  kind: { contract: expand.name },
+  up: ({ schema }) => schema.alterTable('organizations').dropColumn('nickname').execute(),
+};
 
 async function setVersions(db: Metadata, versions: readonly number[]): Promise<void> {
   await sql`delete from schema_version`.execute(db);

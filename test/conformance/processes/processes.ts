@@ -176,6 +176,7 @@ export function describeProcesses(open: () => Promise<TwoProcesses>): void {
         name: 'host:1',
         roles: ['pipeline'],
         version: '1',
+        schema: 23,
         startedAt: '2026-01-01T00:00:00.000Z',
         lanes: { live: lane, historical: lane },
         received: { 7: { live: 2.5, historical: 0 } },

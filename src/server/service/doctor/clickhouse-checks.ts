@@ -95,9 +95,10 @@ export const clickhousePart = definePart<ClickhouseSubject>({
       severity: 'failed',
       advice: 'Start the newer version of the program again, or restore a backup from before the upgrade.',
       find: async ({ schema }) => {
-        const { found, supported } = await schema();
-        if (found > supported) return [`expected version ${supported} or older, got ${found}`];
-        return found === 0 ? 'no tables yet; the first process creates them' : `version ${found} of ${supported}`;
+        const { version, usableFrom, isUsable, supported } = await schema();
+        if (!isUsable)
+          return [`expected version ${supported} or older, got ${version}, usable from version ${usableFrom} on`];
+        return version === 0 ? 'no tables yet; the first process creates them' : `version ${version} of ${supported}`;
       },
     },
     clickhouse_tables: {

@@ -27,7 +27,7 @@ export const clickhouseClusterPart = definePart<ClickhouseSubject>({
       severity: 'failed',
       advice: 'Restore the shards in `remote_servers`: events stay where they are, and would be looked for elsewhere.',
       find: async ({ schema, checkShards }) => {
-        if ((await schema()).found === 0) return 'no tables yet';
+        if ((await schema()).version === 0) return 'no tables yet';
         await checkShards();
         return [];
       },
@@ -181,7 +181,7 @@ absolute_delay AS delay FROM system.replicas WHERE database = currentDatabase() 
 }
 
 async function findQuorum({ shards, schema }: ClickhouseSubject): Promise<Outcome> {
-  if ((await schema()).found === 0) return 'no tables yet';
+  if ((await schema()).version === 0) return 'no tables yet';
   return (await replicaStates(await shards())).flatMap((members, at): Fault[] => {
     const accepting = members.filter(({ state }) => state?.read_only === 0);
     const needed = Math.floor(members.length / 2) + 1;

@@ -1,4 +1,4 @@
-import { presentVersion, migrations } from '../migrate-store.ts';
+import { isUsable, migrations, presentSchema, type PresentSchema } from '../migrate-store.ts';
 import {
   checkLayout,
   clusterLayout,
@@ -22,7 +22,7 @@ export interface ClickhouseInspection extends AsyncDisposable {
   /** @throws ClusterLayoutError unless the shards are those that events were stored on */
   checkShards(): Promise<void>;
   /** Version of the tables, 0 without tables, and the newest that this program supports. */
-  schema(): Promise<{ readonly found: number; readonly supported: number }>;
+  schema(): Promise<PresentSchema & { readonly isUsable: boolean; readonly supported: number }>;
 }
 
 const queryTimeoutMs = 8000;
@@ -56,7 +56,10 @@ export async function inspectServers(
       server,
       shards: async () => (cluster === '' ? [[server]] : (await layout()).replicas.map((shard) => shard.map(serverOf))),
       checkShards: async () => await checkLayout(server, await layout(), cluster),
-      schema: async () => ({ found: await presentVersion(server), supported: migrations.length }),
+      schema: async () => {
+        const present = await presentSchema(server);
+        return { ...present, isUsable: isUsable(present), supported: migrations.length };
+      },
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {
