@@ -118,6 +118,11 @@ export const notRun: readonly (Blocks & { readonly reason: string })[] = [
     reason:
       "wants Kafka's shell scripts; src/server/service/kafka-group.services.test.ts reads the same with another client",
   },
+  {
+    page: guide('scale-out'),
+    heading: 'Upgrade without downtime',
+    reason: 'wants two versions and Kubernetes',
+  },
   { page: guide('scale-out'), heading: 'Kubernetes', reason: 'wants a cluster of Kubernetes and helm' },
 ];
 
