@@ -138,7 +138,7 @@ function differences(before: ReturnType<typeof shapeOf>, after: ReturnType<typeo
     const restricted = now.unique
       .filter((each) => !known.has(each.join()) && each.every((name) => columns.has(name)))
       .map((each) => `${table} (${each.join(', ')}) is unique`);
-    return [...removed, ...required, ...restricted];
+    return removed.concat(required, restricted);
   });
 }
 
@@ -147,13 +147,14 @@ describe('a migration that expands', () => {
     await using directory = await tempDataDir();
     const file = unpackEarlier(directory.path);
     await using db = openSqlite(file);
-    const found = await sql<{ version: number }>`select max(version) as version from schema_version`.execute(db);
-    const missing = ofMetadata.slice((found.rows[0]?.version ?? 0) - schemaVersion);
+    const first = await sql<{ version: number }>`select max(version) as version from schema_version`.execute(db);
+    const missing = ofMetadata.slice((first.rows[0]?.version ?? 0) - schemaVersion);
     expect(missing.length).toBeGreaterThan(5);
     for (const { name, kind, up } of missing) {
       const before = shapeOf(file);
       await db.transaction().execute((tx) => up(tx, 'sqlite'));
-      if (kind === 'expand') expect([name, ...differences(before, shapeOf(file))]).toEqual([name]);
+      const found = kind === 'expand' ? differences(before, shapeOf(file)) : [];
+      expect([name, ...found]).toEqual([name]);
     }
   });
 
@@ -176,8 +177,7 @@ describe('a migration that expands', () => {
   ])('only creates and adds in the tables of events, on %s', (_where, form) => {
     const adds =
       /^(CREATE TABLE IF NOT EXISTS|INSERT INTO|ALTER TABLE \S+( ON CLUSTER '\w+')?\s+(ADD|MATERIALIZE|MODIFY SETTING)) /;
-    for (const { kind, statements } of ofEvents) {
-      if (kind === 'expand') for (const statement of statements(form)) expect(statement).toMatch(adds);
-    }
+    const expanding = ofEvents.filter(({ kind }) => kind === 'expand').flatMap(({ statements }) => statements(form));
+    expect(expanding.filter((statement) => !adds.test(statement))).toEqual([]);
   });
 });

@@ -7,6 +7,7 @@ import { kafkaAccess, parseBroker, type AccessTexts } from '../kafka-connection/
 import { noLimits, record, texts } from '../../../test/conformance/event-log/event-log.ts';
 import { LogUnavailableError, type EventLogReader, type EventLogWriter } from '../eventlog.ts';
 import { topicName } from './cluster.ts';
+import { inspectKafkaLog } from './inspect-log.ts';
 import { kafkaBrokers } from '../../../test/support/kafka-servers.ts';
 import { createKafkaLog, testOptions, type TestKafkaLog } from './kafka-log.fixture.ts';
 import { messageOf } from './record-form.ts';
@@ -143,6 +144,28 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
         (error: Error) => error.message,
       );
     await expect.poll(open).toContain(sentence);
+  });
+
+  it('topics with more partitions than slots are accepted, and what was added stays empty', async () => {
+    await writer.append('live', record('before'), 0);
+    const topics = (['live', 'historical'] as const).map((lane) => topicName(log.options.topicPrefix, lane));
+    await withAdmin((admin) =>
+      admin.createPartitions({
+        topics: topics.map((name) => ({ name, count: 3, assignments: [{ brokerIds: [1] }, { brokerIds: [1] }] })),
+        validateOnly: false,
+      }),
+    );
+    const inspect = async () => {
+      await using inspection = await inspectKafkaLog(log.options);
+      return { faults: inspection.faults, live: (await inspection.ranges()).live };
+    };
+    await expect.poll(async () => (await inspect()).live.size).toBe(3);
+    await writer.append('live', record('after'), 0);
+    const later = await log.openWriter();
+    await later.append('live', record('later'), 0).finally(() => later.close());
+    expect(texts(await reader.read('live', 0, noLimits))).toEqual(['before', 'after', 'later']);
+    const { faults, live } = await inspect();
+    expect([faults, ...[0, 1, 2].map((slot) => live.get(slot)?.end)]).toEqual([[], 3, 0, 0]);
   });
 
   it('more replicas than brokers are refused with the setting to change', async () => {

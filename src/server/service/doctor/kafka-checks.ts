@@ -72,8 +72,8 @@ export const kafkaPart = definePart<KafkaSubject>({
     },
     kafka_partitions: topicCheck(
       'partitions',
-      'the topics have `MILLRACE_SLOTS` partitions',
-      'Set `MILLRACE_SLOTS` to the number that the cluster was created with. Partitions added by hand are not used, and cannot be removed: begin a new log with another `MILLRACE_KAFKA_TOPIC_PREFIX`.',
+      'the topics have at least `MILLRACE_SLOTS` partitions; more are not used',
+      'Set `MILLRACE_SLOTS` to the number that the cluster was created with.',
     ),
     kafka_replication: topicCheck(
       'replication',
