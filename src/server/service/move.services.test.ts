@@ -202,6 +202,17 @@ describe.skipIf(missing.length > 0)(`a cluster${reason}`, () => {
       expect(compareWithLedger(ledger, stored)).toEqual([]);
       expect(uuidIn(await apiGet(all, '/api/projects/@current/persons/?distinct_id=person-7'))).toBe(uuidIn(persons));
       expect(await target.db.selectFrom('slots').select('slot').execute()).toHaveLength(9);
+      await all.kill();
+    });
+
+    it('is not moved while one of its ClickHouse servers does not answer: it could have events that the others lack', async () => {
+      await cluster.clickhouse.stopReplica(1, 0);
+      const { code, stderr } = await move({ ...cluster.env, MILLRACE_DATA_DIR: '/nowhere/that/exists' });
+      expect(stderr).toMatch(
+        /expected every server of the old ClickHouse cluster to have all events, got from 127\.0\.0\.1:\d+: /,
+      );
+      expect(code).toBe(1);
+      expect(await moveStateInDatabase(target.db).read()).toBeUndefined();
     });
   });
 });
