@@ -38,7 +38,8 @@ export async function startProjectLimits(deps: ProjectLimitsDeps, parts: AsyncDi
   const { db, clock, metrics, settings } = deps;
   const limits = createProjectLimits(limitDefaultsOf(settings));
   const overrides = createOverrides(db, limits);
-  await overrides.refresh();
+  const tick = createTick(deps, limits);
+  await Promise.all([overrides.refresh(), tick()]);
   const warnings = createLimitWarnings(() => clock.now());
   metrics.beforeText(() => {
     for (const limit of rateNames)
@@ -46,7 +47,7 @@ export async function startProjectLimits(deps: ProjectLimitsDeps, parts: AsyncDi
   });
   const stop = new AbortController();
   const loops = [
-    repeat(tickMs, createTick(deps, limits), watched(deps.log, 'share the limits of projects', stop)),
+    repeat(tickMs, tick, watched(deps.log, 'share the limits of projects', stop)),
     repeat(tickMs, () => overrides.refresh(), watched(deps.log, 'read the limits of projects', stop)),
     repeat(
       tickMs * ticksPerReport,
@@ -74,8 +75,8 @@ function createTick({ db, settings, processId }: ProjectLimitsDeps, limits: Proj
   let ticks = 0;
   let others = 0;
   return async () => {
-    limits.meters.tick(others + 1);
     if (ticks++ % ticksPerReport === 0) others = await countCapturing(db, processId);
+    limits.meters.tick(others + 1);
     await mergeCounts(db, { project_limits: limits.meters });
   };
 }
@@ -94,37 +95,42 @@ function createOverrides(db: Metadata, limits: ProjectLimits): { readonly refres
 }
 
 /** Counts refused events until they are written as ingestion warnings. */
-function createLimitWarnings(now: () => number): {
+export function createLimitWarnings(now: () => number): {
   readonly add: (batch: LimitedBatch) => void;
   readonly write: (db: Metadata) => Promise<void>;
 } {
-  let counts = new Map<string, WarningCount>();
+  const counts = new Map<string, WarningCount>();
   return {
     add: ({ projectId, lane, limit, events }) => {
       const at = now();
       const hour = isoMicros(at - (at % hourMs));
       const key = `${projectId} ${hour}`;
-      const known = counts.get(key);
       const type = 'project_limit_exceeded' as const;
-      const count = known ?? { projectId, type, hour, count: 0, lastSeen: '', samples: [] };
+      const count = counts.get(key) ?? { projectId, type, hour, count: 0, lastSeen: '', samples: [] };
       counts.set(key, count);
       count.count += events;
       count.lastSeen = isoMicros(at);
       count.samples[0] = { limit, lane, events };
     },
     write: async (db) => {
-      const written = counts;
-      if (written.size === 0) return;
-      counts = new Map();
+      const written = structuredClone([...counts.values()]);
+      if (written.length === 0) return;
       await db.transaction().execute(async (tx) => {
-        const ids = [...new Set([...written.values()].map(({ projectId }) => projectId))];
+        const ids = [...new Set(written.map(({ projectId }) => projectId))];
         const rows = await tx.selectFrom('projects').select('id').where('id', 'in', ids).execute();
         const existing = new Set(rows.map(({ id }) => id));
         await addWarnings(
           tx,
-          [...written.values()].filter(({ projectId }) => existing.has(projectId)),
+          written.filter(({ projectId }) => existing.has(projectId)),
         );
       });
+      // Only now: what could not be written is written with the next.
+      for (const { projectId, hour, count } of written) {
+        const rest = counts.get(`${projectId} ${hour}`);
+        if (rest === undefined) continue;
+        rest.count -= count;
+        if (rest.count === 0) counts.delete(`${projectId} ${hour}`);
+      }
     },
   };
 }
