@@ -23,6 +23,7 @@ const proofs: Readonly<Record<string, string>> = {
   'hostile-requests': 'no request without a key costs the main thread more than 50 ms of the processor',
   schemathesis: 'every response to requests that Schemathesis generates from the OpenAPI document conforms to it',
   'cluster-storm': 'a cluster loses and duplicates nothing while processes, Kafka and PostgreSQL are killed and paused',
+  rebalancing: 'every slot has an owner within 15 s and every event is stored once while pipelines join and leave',
   replicas: 'rows are stored exactly, and storing continues, while ClickHouse replicas are stopped and lose their disk',
   'cluster-import': 'an import is exact on several processes of which one is killed repeatedly',
   scaling: 'the cost of an event does not grow with the number of processes that store',

@@ -29,6 +29,14 @@ export interface PostgresServer {
   stop(): void;
 }
 
+/** One that follows another server until it is promoted. */
+export interface StandbyServer extends PostgresServer {
+  /** Resolves when it accepts writes. */
+  promote(): void;
+}
+
+type Call = (name: string, args: readonly string[]) => void;
+
 /**
  * `binaries`: see findPostgres. `directory` must be empty; the caller removes it after `stop`. Durability costs time and proves nothing
  * where the data is thrown away, so it is off unless asked for.
@@ -38,18 +46,42 @@ export async function startPostgres(
   directory: string,
   { isDurable = false }: { readonly isDurable?: boolean } = {},
 ): Promise<PostgresServer> {
+  // A locale that does not sort by bytes, as on most people's servers.
+  const locale = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'];
+  return await serve(binaries, directory, isDurable, (call, data) =>
+    call('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', ...locale]),
+  );
+}
+
+/** A copy of the primary that follows it, under this name for `synchronous_standby_names`. */
+export async function startStandby(
+  binaries: string,
+  directory: string,
+  primary: PostgresServer,
+  name: string,
+): Promise<StandbyServer> {
+  const source = `${primary.url}?application_name=${name}`;
+  return await serve(binaries, directory, true, (call, data) =>
+    call('pg_basebackup', ['-D', data, '-d', source, '-X', 'stream', '-R', '-c', 'fast', '--no-sync']),
+  );
+}
+
+async function serve(
+  binaries: string,
+  directory: string,
+  isDurable: boolean,
+  prepare: (call: Call, data: string) => void,
+): Promise<StandbyServer> {
   const account = accountForServer();
   if (account !== undefined) await chown(directory, account.uid, account.gid);
   await chmod(directory, 0o700);
   const data = join(directory, 'data');
   const log = join(directory, 'log');
-  const call = (name: string, args: readonly string[]): void => {
+  const call: Call = (name, args) => {
     // Standard output belongs to the command.
     execFileSync(join(binaries, name), args, { ...account, cwd: directory, stdio: ['ignore', 'ignore', 2] });
   };
-  // A locale that does not sort by bytes, as on most people's servers.
-  const locale = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'];
-  call('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', ...locale]);
+  prepare(call, data);
   const port = await freePort();
   const start = (): void =>
     call('pg_ctl', ['start', '-w', '-D', data, '-l', log, '-o', serverOptions(port, directory, isDurable)]);
@@ -66,7 +98,8 @@ export async function startPostgres(
   };
   // Its first line.
   const pid = (): number => Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10);
-  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, pid, restart, stop };
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  return { url, pid, restart, stop, promote: () => call('pg_ctl', ['promote', '-w', '-D', data]) };
 }
 
 function serverOptions(port: number, directory: string, isDurable: boolean): string {

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openCluster, type TestCluster } from '../../../test/support/cluster.ts';
@@ -70,6 +71,28 @@ describeOnPostgres(`an alert of a cluster${skipped === '' ? '' : ` (skipped: ${s
     await broker.restart();
     await expect.poll(async () => firingAlerts(await around([api]))).toEqual(['MillraceSlotsNotHeld']);
   });
+});
+
+const unevaluated = hasPromtool() ? '' : ' (skipped: promtool is not installed)';
+
+describeOnPostgres(`an alert of a cluster with its event log in PostgreSQL${unevaluated}`, (database) => {
+  it.skipIf(unevaluated !== '')(
+    'of the log fires while its tables cannot be read, and ends when they can',
+    async () => {
+      await using cluster = await openCluster(database.url, { slots, eventLog: 'postgres' });
+      const api = await cluster.start('api');
+      expect(firingAlerts(await around([api]))).toEqual(['MillraceSlotsNotHeld']);
+      const rename = (from: string, to: string) =>
+        sql`alter table ${sql.id(from)} rename to ${sql.id(to)}`.execute(database.db);
+      await rename('event_log_ends', 'lost');
+      const failures = (): Promise<number> => valueOf(api, 'millrace_log_failures_total');
+      const before = await failures();
+      const failing = await around([api], () => expect.poll(failures).toBeGreaterThan(before + 2));
+      expect(firingAlerts(failing)).toEqual(['MillraceLogFails', 'MillraceSlotsNotHeld']);
+      await rename('lost', 'event_log_ends');
+      await expect.poll(async () => firingAlerts(await around([api]))).toEqual(['MillraceSlotsNotHeld']);
+    },
+  );
 });
 
 /** Two scrapes of every process with what happens between them. */

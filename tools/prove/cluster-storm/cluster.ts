@@ -31,7 +31,8 @@ export interface StormProcess {
   readonly roles: string;
   readonly url: string;
   signal(signal: NodeJS.Signals): void;
-  end(): Promise<void>;
+  /** Ends it without a restart; SIGKILL by default. Resolves when it is gone. */
+  end(signal?: NodeJS.Signals): Promise<void>;
   /** Adds a note to its output. */
   note(text: string): void;
   /** The last warnings and errors. */
@@ -206,12 +207,14 @@ async function keepRunning(
     failures,
     note: (text) => void said.push(`${new Date().toISOString()} ${text}`),
     signal: (signal) => void child.kill(signal),
-    end: async () => {
+    end: async (signal = 'SIGKILL') => {
       isOver = true;
+      if (child.exitCode === null && child.signalCode === null) {
+        const gone = once(child, 'exit');
+        child.kill(signal);
+        await gone;
+      }
       process.off('exit', killNow);
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill('SIGKILL');
-      await once(child, 'exit');
     },
   };
 }

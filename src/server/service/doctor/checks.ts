@@ -4,6 +4,7 @@ import { clickhouseClusterPart } from './clickhouse-cluster-checks.ts';
 import { kafkaPart } from './kafka-checks.ts';
 import { machinePart } from './machine-checks.ts';
 import { metadataPart } from './metadata-checks.ts';
+import { postgresLogPart } from './postgres-log-checks.ts';
 import { postgresPart } from './postgres-checks.ts';
 import { servicePart } from './service-checks.ts';
 import { settingsPart } from './settings-checks.ts';
@@ -18,6 +19,7 @@ export const doctorParts: readonly Part[] = [
   settingsPart,
   metadataPart,
   postgresPart,
+  postgresLogPart,
   clickhousePart,
   clickhouseClusterPart,
   kafkaPart,
