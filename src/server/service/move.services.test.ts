@@ -36,6 +36,11 @@ const dirty = [
   String.raw`"emoji":"🛒 καλημέρα \u0001"`,
 ];
 
+const dirtyEvents = dirty.map((text, n) => {
+  const ids = `"uuid":"01920000-0000-7000-8000-00000000000${n}","distinct_id":"κ-${n}"`;
+  return `{${ids},"event":"dirty ${n}","timestamp":"2026-11-20T10:00:00Z","properties":{${text}}}`;
+});
+
 async function send(server: TestServer, events: readonly string[]): Promise<void> {
   const answer = await fetch(`${server.url}/batch/`, {
     method: 'POST',
@@ -122,10 +127,8 @@ describe.skipIf(missing.length > 0)(`a cluster${reason}`, () => {
     it('is refused while one of its processes runs, from another log, to topics with records, and to fewer slots than a project is spread over', async () => {
       const all = await cluster.start('capture,pipeline,api,jobs', oldEnv);
       await ledger.sendUntilDown(all, 4, AbortSignal.timeout(1500), 20);
-      await send(
-        all,
-        dirty.map((text, n) => `{"event":"dirty ${n}","distinct_id":"κ-${n}","properties":{${text}}}`),
-      );
+      await ledger.settle(all);
+      await send(all, dirtyEvents);
       const spread = await fetch(`${all.url}/api/projects/@current/`, {
         method: 'PATCH',
         headers: { authorization: `Bearer ${personalKey}`, 'content-type': 'application/json' },
@@ -161,6 +164,7 @@ describe.skipIf(missing.length > 0)(`a cluster${reason}`, () => {
     it('stores what waits in its log first; its processes refuse to start from then on', async () => {
       const capture = await cluster.start('capture', oldEnv);
       await ledger.sendUntilDown(capture, 4, AbortSignal.timeout(500), 20);
+      await ledger.settle(capture);
       await capture.kill();
       const begun = await killedAt('move_begun');
       expect(begun).toMatchObject({
@@ -195,8 +199,9 @@ describe.skipIf(missing.length > 0)(`a cluster${reason}`, () => {
 
     it('accepts events in other slots afterwards, drops those that are sent again, and has the same persons', async () => {
       const all = await cluster.start('capture,pipeline,api,jobs');
-      await ledger.settle(all);
+      await send(all, dirtyEvents);
       await ledger.sendUntilDown(all, 2, AbortSignal.timeout(500), 20);
+      await ledger.settle(all);
       await expect.poll(async () => (await readAllEvents(all)).length).toBe(ledger.sent.size + dirty.length);
       const stored = (await readAllEvents(all)).filter(({ event }) => !event.startsWith('dirty '));
       expect(compareWithLedger(ledger, stored)).toEqual([]);
