@@ -26,6 +26,7 @@ const proofs: Readonly<Record<string, string>> = {
   rebalancing: 'every slot has an owner within 15 s and every event is stored once while pipelines join and leave',
   replicas: 'rows are stored exactly, and storing continues, while ClickHouse replicas are stopped and lose their disk',
   'cluster-import': 'an import is exact on several processes of which one is killed repeatedly',
+  'rolling-upgrade': 'a cluster is upgraded, and one role back, without downtime, and stays exact',
   scaling: 'the cost of an event does not grow with the number of processes that store',
 };
 

@@ -9,7 +9,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { openSqlite } from '../../src/stores/metadata/sqlite.ts';
-import { migrate } from '../../src/stores/metadata/migrate.ts';
+import { migrations as ofEvents } from '../../src/stores/events/migrate-store.ts';
+import { migrate, migrations, type Migration } from '../../src/stores/metadata/migrate.ts';
 import {
   earlierDataFile,
   earlierDeadLetters,
@@ -65,6 +66,45 @@ it('a data directory of an earlier version is upgraded with the events that wait
   expect(ids.sort()).toEqual([...live, ...history].map(({ uuid }) => uuid).sort());
   expect((await server.terminate()).code).toBe(0);
 });
+
+it('starts again on stores that a newer version has expanded, and stores what waits and what arrives', async () => {
+  await using directory = await tempDataDir();
+  unpack(directory.path);
+  const dataDir = join(directory.path, 'data');
+  await expandStores(dataDir);
+  const server = await startServer(dataDir, patient, { readyMs: 120_000 });
+  const now = new Date().toISOString();
+  await send(server, [{ ...live[0], event: 'after', uuid: randomUUID(), timestamp: now, properties: {} }]);
+  await untilSettled(server, { standard: live.length + 1, historical: history.length });
+  await expectPersons(server);
+  expect((await server.terminate()).code).toBe(0);
+});
+
+/** Does what a later version would do: it adds to tables that are read and written. */
+async function expandStores(dataDir: string): Promise<void> {
+  await using db = openSqlite(join(dataDir, 'metadata.sqlite'));
+  const later: Migration = {
+    name: 'later',
+    since: '0.2.0',
+    kind: 'expand',
+    up: async ({ schema }) => {
+      for (const table of ['persons', 'log_cursors', 'projects', 'slots']) {
+        await schema.alterTable(table).addColumn('later', 'text').execute();
+      }
+    },
+  };
+  await migrate(db, 'sqlite', [...migrations, later]);
+  const { Session } = await import('chdb');
+  const session = new Session(join(dataDir, 'events'));
+  for (const sql of [
+    "ALTER TABLE millrace.events ADD COLUMN later String DEFAULT 'ü'",
+    'ALTER TABLE millrace.schema_version ADD COLUMN IF NOT EXISTS usable_from UInt32',
+    `INSERT INTO millrace.schema_version (version, name, usable_from) SELECT ${ofEvents.length + 1}, 'later', ${ofEvents.length}`,
+  ]) {
+    await session.queryAsync(sql);
+  }
+  session.close();
+}
 
 function unpack(directory: string): void {
   execFileSync('tar', ['-xzf', fileURLToPath(earlierDataFile), '-C', directory]);

@@ -121,7 +121,7 @@ export const notRun: readonly (Blocks & { readonly reason: string })[] = [
   {
     page: guide('scale-out'),
     heading: 'Upgrade without downtime',
-    reason: 'wants two versions and Kubernetes',
+    reason: 'wants two versions and Kubernetes; `npm run prove -- rolling-upgrade` replaces processes like this',
   },
   { page: guide('scale-out'), heading: 'Kubernetes', reason: 'wants a cluster of Kubernetes and helm' },
 ];
