@@ -1,7 +1,7 @@
 /**
  * Proves that a cluster loses and duplicates nothing: `npm run prove -- cluster-storm [--events 4000] [--seeds 1] [--rounds 1]
  * [--projects 4] [--slots 4] [--spread 4] [--windows 137,89,211] [--seed <random>] [--seconds 40] [--every 2.5] [--settle 180]
- * [--without-fence]`.
+ * [--outages kill,hang,keeper,lost-disk,full-disk] [--without-fence]`.
  *
  * Runs two capture processes, three pipelines, one API process and one for jobs. For each seed the same events are sent to new projects
  * once undisturbed, and then in every round of a storm: during --seconds, and at most as long again until the events are stored, random
@@ -11,12 +11,17 @@
  * match the log, and no range of the log may have been stored with two ends. With --without-fence processes keep writing after they lost
  * their slot: differences are then expected, and the exit code is 0 if any round had one.
  *
- * Real: the program, Kafka (requires a JDK 17 and mvn), PostgreSQL. ClickHouse is chDB behind HTTP, the bucket is a test double.
+ * Real: the program, Kafka (requires a JDK 17 and mvn), PostgreSQL. The bucket is a test double, and so is ClickHouse, chDB behind HTTP,
+ * unless real replicas are started: `node tools/with-clickhouse.ts -- npm run prove -- cluster-storm --outages kill,hang`. Then each replica
+ * in turn is killed, or hangs, for 20 s (`keeper`: Keeper is away for 30 s; `lost-disk`: a replica comes back empty after 40 s, and is
+ * replaced as the guide describes; `full-disk`: the disk of one is full). In the end all replicas of a shard must have
+ * the same rows. --every 0 leaves everything else undisturbed; storing must then continue within 15 s while one replica of a shard is away.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import type { StormResult } from './cluster-storm/result.ts';
 import { openStorm, type Storm } from './cluster-storm/run.ts';
+import { readOutages } from './replica-outages.ts';
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +36,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '40' },
     every: { type: 'string', default: '2.5' },
     settle: { type: 'string', default: '180' },
+    outages: { type: 'string', default: '' },
     'without-fence': { type: 'boolean', default: false },
   },
 });
@@ -38,6 +44,7 @@ const started = performance.now();
 const fence = !values['without-fence'];
 const saidMax = 400;
 const rounds = Number(values.rounds);
+const outages = readOutages(values.outages);
 // Child processes end with this one, also on a signal.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
@@ -79,7 +86,12 @@ async function tryEvents(storm: Storm, seed: number): Promise<number> {
   let different = 0;
   for (let round = 1; round <= rounds; round += 1) {
     say(`round ${round}: the same in a storm`);
-    const weather = { seed: seed * 1000 + round, seconds: Number(values.seconds), everySeconds: Number(values.every) };
+    const weather = {
+      seed: seed * 1000 + round,
+      seconds: Number(values.seconds),
+      everySeconds: Number(values.every),
+      outages,
+    };
     const began = performance.now();
     const stormy = await storm.round(plan, weather);
     const found = await storm.differences(plan, calm, stormy);
@@ -95,14 +107,17 @@ async function tryEvents(storm: Storm, seed: number): Promise<number> {
 }
 
 /** What happened in a round, in words. */
-function summary({ mishaps, claims, repeated, missed, failures }: StormResult): string {
+function summary({ mishaps, pauses, claims, repeated, missed, failures }: StormResult): string {
   for (const each of failures) say(each);
   if (missed !== undefined) say(`what plugins keep is not compared: ${missed} were deleted before they could be read`);
-  if (mishaps === undefined) return 'nothing happened';
+  const longest = Math.max(...pauses.map(({ seconds: each }) => each));
+  const paused =
+    pauses.length === 0 ? '' : `${pauses.length} outages of replicas, nothing stored for ${longest} s at most; `;
+  if (mishaps === undefined) return `${paused}nothing else happened`;
   const { SIGKILL, SIGTERM, SIGSTOP, inside, broker, postgres } = mishaps;
   const signals = `${SIGKILL} SIGKILL, ${SIGTERM} SIGTERM, ${SIGSTOP + inside} SIGSTOP (${inside} inside a transaction)`;
   const servers = `${broker} restarts of Kafka, ${postgres} of PostgreSQL`;
-  return `${signals}, ${servers}; slots taken ${claims} times, ${repeated} batches sent twice`;
+  return `${paused}${signals}, ${servers}; slots taken ${claims} times, ${repeated} batches sent twice`;
 }
 
 function report(found: readonly string[], storm: Storm): boolean {

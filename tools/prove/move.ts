@@ -1,10 +1,10 @@
 /**
- * Proves a move: `node tools/with-postgres.ts -- npm run prove -- move [events] [kills]`; with real ClickHouse servers
- * `node tools/with-clickhouse.ts -- node tools/with-postgres.ts -- npm run prove -- move`.
+ * Proves a move: `node tools/with-postgres.ts -- npm run prove -- move [events] [kills] [outages]`; with real ClickHouse servers
+ * `node tools/with-clickhouse.ts -- node tools/with-postgres.ts -- npm run prove -- move 1000000 10 kill`.
  *
  * A service takes events, live and historical, with persons and groups, and is ended by kill -9 while some wait in its log. `millrace
  * move` takes its directory to PostgreSQL and ClickHouse and is killed at random moments. Then events, persons and groups of both
- * sides are compared, a service is started on the new stores, the last events are sent again, and new ones.
+ * sides are compared (with outages each ClickHouse replica in turn is stopped in the meantime), a service is started on the new stores, the last events are sent again, and new ones.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,11 +13,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { replicaAccess, replicaDifferences } from '../../test/support/clickhouse-replicas.ts';
 import { ClickhouseStandIn, standInCluster } from '../../test/support/clickhouse-stand-in.ts';
+import { readOutages, runOutages } from './replica-outages.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 const keys = { project: 'phc_proveMoveProjectKey01234', personal: 'phx_proveMovePersonalKey0123' };
-const [eventsText = '1000000', killsText = '10'] = process.argv.slice(2);
+const [eventsText = '1000000', killsText = '10', outagesText = ''] = process.argv.slice(2);
+const outages = readOutages(outagesText);
+const access = replicaAccess();
 const [events, kills] = [Number(eventsText), Number(killsText)];
 const perBatch = 1000;
 const started = performance.now();
@@ -184,7 +188,10 @@ async function prove(dir: string, store: Readonly<Record<string, string>>): Prom
     '--to-clickhouse-replicas',
     store['MILLRACE_CLICKHOUSE_REPLICAS'] ?? '',
   ];
-  const { killed, report } = await moveWithKills(args, dataDir);
+  const [{ killed, report }] = await Promise.all([
+    moveWithKills(args, dataDir),
+    runOutages(outages, { access, progress: async () => undefined, say }),
+  ]);
   say(
     `moved after ${killed} kills: ${report.rows} rows of ${Object.keys(report.tables).length} tables, ${report.events} events`,
   );
@@ -205,6 +212,8 @@ async function prove(dir: string, store: Readonly<Record<string, string>>): Prom
   const moved = await Promise.all(ids.map((id) => personOf(cluster, id)));
   for (const [at, person] of persons.entries()) compareUuids(person, moved[at]);
   await end(cluster, 'SIGTERM');
+  const differences = await replicaDifferences(access);
+  if (differences.length > 0) throw new Error(differences.join('\n'));
   say('nothing lost, nothing doubled; the persons are the same');
 }
 

@@ -189,8 +189,8 @@ async function untilStored(waitingRecords: () => Promise<number>): Promise<numbe
 }
 
 /** Compares every row of the store, without its merging, with what was sent. */
-async function compare({ clickhouseUrl }: StormCluster, { sent, repeated }: LiveLoad): Promise<string[]> {
-  const url = new URL(clickhouseUrl);
+async function compare({ clickhouse }: StormCluster, { sent, repeated }: LiveLoad): Promise<string[]> {
+  const url = new URL(clickhouse.url);
   const authorization = `Basic ${Buffer.from(`${url.username}:${url.password}`).toString('base64')}`;
   const query = `SELECT toString(uuid) AS uuid, project_id, distinct_id, properties, count() AS rows FROM events
     WHERE event = 'moved' GROUP BY ALL FORMAT JSONEachRow`;

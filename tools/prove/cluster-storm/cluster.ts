@@ -1,4 +1,7 @@
-/** A cluster on this machine whose processes and servers are ended and restarted: real Kafka and PostgreSQL, a test double of ClickHouse. */
+/**
+ * A cluster on this machine whose processes and servers are ended and restarted: real Kafka and PostgreSQL, and the ClickHouse replicas of
+ * tools/with-clickhouse.ts, or without them a test double.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -50,14 +53,25 @@ export interface StormRole {
 }
 
 export interface StormCluster extends AsyncDisposable {
-  readonly clickhouse: ClickhouseStandIn;
-  readonly clickhouseUrl: string;
+  readonly clickhouse: StormClickhouse;
   readonly databaseUrl: string;
   readonly broker: KafkaBroker;
   readonly postgres: PostgresServer;
   /** Connection to its event log. */
   readonly kafka: KafkaLogOptions;
   start(role: StormRole): Promise<StormProcess>;
+}
+
+export interface StormClickhouse extends ClickhousePlace {
+  /** Removes and returns the statements that it has received; `undefined` if separate servers have. */
+  takeStatements(): readonly string[] | undefined;
+}
+
+interface ClickhousePlace {
+  readonly url: string;
+  /** Empty for one server. */
+  readonly cluster: string;
+  readonly replicas: string;
 }
 
 export interface StormClusterOptions {
@@ -73,16 +87,13 @@ export async function openStormCluster(options: StormClusterOptions): Promise<St
   chmodSync(dir, 0o711);
   const broker = await startBroker(makeDir(dir, 'kafka'), cleanup);
   const postgres = await startDatabase(makeDir(dir, 'postgres'), cleanup);
-  const clickhouse = new ClickhouseStandIn();
-  cleanup.defer(() => clickhouse.close());
-  const clickhouseUrl = await clickhouse.listen();
+  const clickhouse = await openClickhouse(cleanup);
   const bucket = cleanup.use(await testBucketServer({ bucket: 'millrace', accessKeyId: 'millrace' }));
   const kafka = kafkaOptions(broker.plain, options.slots);
-  const env = processEnv(options, { kafka, broker: broker.plain, clickhouseUrl, bucket });
+  const env = processEnv(options, { kafka, broker: broker.plain, clickhouse, bucket });
   const owned = cleanup.move();
   return {
     clickhouse,
-    clickhouseUrl,
     broker,
     postgres,
     databaseUrl: postgres.url,
@@ -136,6 +147,20 @@ async function startDatabase(dir: string, cleanup: AsyncDisposableStack): Promis
   return postgres;
 }
 
+async function openClickhouse(cleanup: AsyncDisposableStack): Promise<StormClickhouse> {
+  const {
+    CLICKHOUSE_URL: url,
+    MILLRACE_CLICKHOUSE_CLUSTER: cluster,
+    MILLRACE_CLICKHOUSE_REPLICAS: replicas,
+  } = process.env;
+  if (url !== undefined)
+    return { url, cluster: cluster ?? '', replicas: replicas ?? '', takeStatements: () => undefined };
+  const standIn = new ClickhouseStandIn();
+  cleanup.defer(() => standIn.close());
+  const takeStatements = (): string[] => standIn.statements.splice(0);
+  return { url: await standIn.listen(), cluster: '', replicas: '', takeStatements };
+}
+
 function kafkaOptions(address: string, slots: number): KafkaLogOptions {
   const broker = parseBroker(address);
   if (broker === undefined) throw new Error(`expected host:port, got: ${address}`);
@@ -147,7 +172,7 @@ function kafkaOptions(address: string, slots: number): KafkaLogOptions {
 interface Servers {
   readonly kafka: KafkaLogOptions;
   readonly broker: string;
-  readonly clickhouseUrl: string;
+  readonly clickhouse: ClickhousePlace;
   readonly bucket: TestBucketServer;
 }
 
@@ -160,7 +185,9 @@ function processEnv({ fence }: StormClusterOptions, servers: Servers) {
     MILLRACE_KAFKA_MIN_INSYNC: '1',
     MILLRACE_SLOTS: String(servers.kafka.slots),
     MILLRACE_DATABASE_CONNECTIONS: '9',
-    CLICKHOUSE_URL: servers.clickhouseUrl,
+    CLICKHOUSE_URL: servers.clickhouse.url,
+    MILLRACE_CLICKHOUSE_CLUSTER: servers.clickhouse.cluster,
+    MILLRACE_CLICKHOUSE_REPLICAS: servers.clickhouse.replicas,
     MILLRACE_IMPORT_STAGING: 's3://millrace/staging',
     MILLRACE_IMPORT_STAGING_ENDPOINT: servers.bucket.endpoint,
     MILLRACE_IMPORT_STAGING_ACCESS_KEY_ID: 'millrace',

@@ -4,6 +4,7 @@ import type { Metadata } from '../../../src/stores/metadata/database.ts';
 import { projectState, type ProjectState } from '../../../test/support/project-state.ts';
 import type { Mishap } from './chaos.ts';
 import { circleIds } from './events.ts';
+import { isTooLong, type Pause } from '../replica-outages.ts';
 import type { StormProject } from './projects.ts';
 import { keptLine, type LogWitness } from './witness.ts';
 
@@ -16,6 +17,10 @@ export interface StormResult {
   readonly projects: readonly StormProject[];
   /** `log:lane:from`, each with every end that was inserted. */
   readonly rangesWithTwoEnds: readonly string[];
+  /** Shards whose replicas do not have the same rows. */
+  readonly replicas: readonly string[];
+  /** Of storing, by outage of a ClickHouse replica. */
+  readonly pauses: readonly Pause[];
   /** Records of the log that were not processed when time was up. */
   readonly waiting: number;
   /** Batches that lie in the log twice. */
@@ -87,6 +92,12 @@ export async function differences(
   storm: StormResult,
 ): Promise<string[]> {
   const found = storm.rangesWithTwoEnds.map((range) => `a range of the log with two ends: ${range}`);
+  // Suspended pipelines, Kafka and PostgreSQL cause longer ones.
+  const pauses = storm.mishaps === undefined ? storm.pauses.filter(isTooLong) : [];
+  found.push(
+    ...storm.replicas,
+    ...pauses.map(({ outage, seconds }) => `nothing was stored for ${seconds} s: ${outage}`),
+  );
   if (storm.waiting > 0) found.push(`${storm.waiting} records of the log wait`);
   for (const [index, { id, ...project }] of storm.projects.entries()) {
     const before = calm.projects[index];

@@ -8,6 +8,7 @@ import { connectClickhouse } from '../../../src/stores/events/clickhouse/connect
 import type { Metadata } from '../../../src/stores/metadata/database.ts';
 import { openPostgres } from '../../../src/stores/metadata/postgres.ts';
 import { readCursors } from '../../../src/pipeline/cursors.ts';
+import { replicaAccess, replicaDifferences } from '../../../test/support/clickhouse-replicas.ts';
 import { createDraw } from '../../../test/support/draw.ts';
 import { startChaos, type Chaos } from './chaos.ts';
 import {
@@ -19,6 +20,7 @@ import {
 } from './cluster.ts';
 import { stormBatches, type StormPlan } from './events.ts';
 import { installPlugins, makeProjects, retireProjects, type StormPlugins } from './projects.ts';
+import { runOutages, type OutageKind } from '../replica-outages.ts';
 import { differences, twoEnds, type StormResult, type StormStores } from './result.ts';
 import { sendAll } from './senders.ts';
 import { openWitness, type LogWitness } from './witness.ts';
@@ -37,6 +39,8 @@ export interface Weather {
   readonly seconds: number;
   /** Mean time between two mishaps, s. */
   readonly everySeconds: number;
+  /** Outages of ClickHouse replicas, one after the other. */
+  readonly outages: readonly OutageKind[];
 }
 
 export interface Storm extends AsyncDisposable {
@@ -69,7 +73,8 @@ export async function openStorm(options: StormOptions): Promise<Storm> {
   const plugins = await installPlugins(api);
   const db = openPostgres(cluster.databaseUrl, { onConnectionLost: () => undefined });
   cleanup.defer(() => db.destroy());
-  const store = await connectClickhouse(cluster.clickhouseUrl, { queryTimeoutMs: 60_000, migrates: false });
+  const { url, ...place } = cluster.clickhouse;
+  const store = await connectClickhouse(url, { ...place, queryTimeoutMs: 60_000, migrates: false });
   cleanup.defer(() => store.close());
   const log = await openKafkaLogWriter(cluster.kafka, { cursors: () => readCursors(db) });
   cleanup.defer(() => log.close());
@@ -115,19 +120,23 @@ async function runRound(
   const { cluster, processes, captures, witness, stores } = parts;
   const projects = await makeProjects(parts.api, parts.plugins, plan);
   const claims = await claimsOf(stores.db);
-  const chaos = weather && startStormChaos(parts, weather);
+  const chaos = weather && weather.everySeconds > 0 ? startStormChaos(parts, weather) : undefined;
+  const access = replicaAccess();
+  const outages = runOutages(weather?.outages ?? [], { access, say, progress: () => progressOf(parts) });
   const seconds = weather?.seconds ?? 0;
   await sendAll({ captures, projects, batches: stormBatches(plan), seconds });
   say(`all is taken, ${await waitingRecords(parts).catch(() => '?')} requests wait`);
-  await untilProcessed(parts, chaos ? seconds : settleSeconds);
-  await chaos?.stop();
-  if (chaos) say(`the storm is over, ${await waitingRecords(parts).catch(() => '?')} requests wait`);
+  await untilProcessed(parts, weather ? seconds : settleSeconds);
+  const [pauses] = await Promise.all([outages, chaos?.stop()]);
+  if (weather) say(`the storm is over, ${await waitingRecords(parts).catch(() => '?')} requests wait`);
   await Promise.all(processes.map((each) => untilReady(each, readyMs)));
   const waiting = await untilProcessed(parts, settleSeconds);
-  const statements = cluster.clickhouse.statements.splice(0);
+  const statements = cluster.clickhouse.takeStatements();
   return {
     projects,
-    rangesWithTwoEnds: twoEnds(statements),
+    rangesWithTwoEnds: statements === undefined ? [] : twoEnds(statements),
+    replicas: await replicaDifferences(access),
+    pauses,
     waiting,
     missed: witness.takeGap(),
     repeated: projects.reduce((sum, { id }) => sum + witness.repeated(id).batches, 0),
@@ -173,6 +182,17 @@ async function untilProcessed(parts: Parts, seconds: number): Promise<number> {
     const waiting = await waitingRecords(parts).catch(() => undefined);
     if (waiting === 0) return 0;
     if (Date.now() > end) return waiting ?? Number.POSITIVE_INFINITY;
+  }
+}
+
+/** Nothing, while a server is away. */
+async function progressOf(parts: Parts): Promise<{ stored: number; waiting: number } | undefined> {
+  try {
+    const cursors = await readCursors(parts.stores.db);
+    const stored = lanes.flatMap((lane) => [...cursors[lane].values()]).reduce((sum, seq) => sum + seq, 0);
+    return { stored, waiting: await waitingRecords(parts) };
+  } catch {
+    return undefined;
   }
 }
 
