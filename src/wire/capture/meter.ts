@@ -70,9 +70,10 @@ export class Meter implements TokenBucket, BucketSpeed {
   learn(sum: number, processes: number): void {
     // A smaller sum than expected is that of a new window.
     const before = this.#sum !== undefined && sum >= this.#sum + this.#lastOffered ? this.#sum : 0;
-    const isFirst = this.#sum === undefined;
+    // Until there is a difference to read, the others are assumed to be offered as much.
+    const all = this.#sum === undefined ? this.own * processes : (this.all + (sum - before) / this.#seconds) / 2;
     this.#sum = sum;
-    this.all = Math.max(this.own, isFirst ? this.own : (this.all + (sum - before) / this.#seconds) / 2);
+    this.all = Math.max(this.own, all);
     this.#share(processes);
   }
 

@@ -177,6 +177,7 @@ describe('processes that share a limit', () => {
     const processes = offers.map(() => createProjectLimits(values, () => now));
     const sums = new Map<string, number>();
     const admitted = offers.map(() => 0);
+    for (const { meters } of processes) meters.tick(offers.length);
     const exchange = ({ meters }: ProjectLimits): void => {
       meters.tick(offers.length);
       const counts = meters.unpublished();
@@ -190,7 +191,7 @@ describe('processes that share a limit', () => {
         const batch = { projectId: 7, lane: 'live', events: (offers[at] ?? 0) / 100 } as const;
         const isAdmitted = process.take(batch, 1) === undefined;
         if (isAdmitted && ms >= ignored * 1000) admitted[at] = (admitted[at] ?? 0) + batch.events;
-        if (ms % 1000 === 100 * at) exchange(process);
+        if (ms > 0 && ms % 1000 === 100 * at) exchange(process);
       });
     }
     return admitted.map((events) => Math.round(events / (seconds - ignored)));
@@ -211,6 +212,11 @@ describe('processes that share a limit', () => {
     const [first = 0, second = 0] = simulate([6000, 2000], 120, 30);
     expect(first / second).toBeGreaterThan(2);
     expect(first / second).toBeLessThan(4);
+  });
+
+  it('admit little more than ten seconds of a limit at once when a project begins to storm', () => {
+    const admitted = simulate([1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500], 10);
+    expect(admitted.reduce((all, each) => all + each, 0) * 10).toBeLessThan(22 * limit);
   });
 
   it('refuse nothing of a project that stays below its limit', () => {
