@@ -45,7 +45,7 @@ export const runBy: Readonly<Record<string, readonly Blocks[]>> = {
   'src/cli/import/mysql.services.test.ts': [{ page: moved('mysql'), heading: 'Run the import' }],
   'src/cli/import/kafka.services.test.ts': [{ page: moved('kafka'), heading: 'Run the import' }],
   'test/e2e/guides.test.ts': [
-    { page: guide('clickhouse-cluster') },
+    { page: guide('clickhouse-cluster'), heading: 'Settings' },
     { page: guide('first-history') },
     { page: guide('notices') },
     { page: guide('plugin-configs') },
@@ -83,6 +83,11 @@ export const notRun: readonly (Blocks & { readonly reason: string })[] = [
     page: guide('operations'),
     heading: 'Move to a cluster',
     reason: 'stops a unit of systemd, and wants PostgreSQL and ClickHouse; src/stores/move/move.services.test.ts moves',
+  },
+  {
+    page: guide('clickhouse-cluster'),
+    heading: 'Add a replica or replace a server',
+    reason: 'wants several ClickHouse servers',
   },
   {
     page: guide('query-events'),
