@@ -117,7 +117,7 @@ ENGINE = ${form.engine('ReplacingMergeTree', `${components}/{uuid}`, 'component'
 ENGINE = ${form.engine('ReplacingMergeTree', `${ordered}/{uuid}`, 'component')} ORDER BY (${order})
 SETTINGS index_granularity = 1024,
   max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1`,
-        ...form.readThrough(ordered, columns),
+        ...form.readThroughUnkeyed(ordered, columns),
       ];
     case 'add-components': {
       const { pairs, count } = change;

@@ -10,8 +10,10 @@ export interface SchemaForm {
   readonly wholeEngine: (table: string) => string;
   /** Settings that make a repeated insert token harmless. */
   readonly tokenWindow: string;
-  /** Statements that create the table through which all shards are read; none on one server. */
+  /** Statements that create the table through which all shards are read, with the columns of the shard key; none on one server. */
   readonly readThrough: (table: string, columns: string) => readonly string[];
+  /** The same for a table without those columns, which servers refuse with the key. */
+  readonly readThroughUnkeyed: (table: string, columns: string) => readonly string[];
   /** The same for a table with the columns of another one. */
   readonly readThroughAs: (table: string, like: string) => readonly string[];
   /** Statements that change that table; none on one server. */
@@ -30,6 +32,7 @@ export const singleForm: SchemaForm = {
   wholeEngine: () => 'MergeTree',
   tokenWindow: `non_replicated_deduplication_window = ${tokens}`,
   readThrough: () => [],
+  readThroughUnkeyed: () => [],
   readThroughAs: () => [],
   alterReadThrough: () => [],
   extra: [],
@@ -54,8 +57,13 @@ export function clusterForm({ cluster, database, weights }: ClusterPlace, shardK
   const everywhere = ` ON CLUSTER '${cluster}'`;
   const wholeEngine = (table: string): string =>
     `ReplicatedMergeTree('/clickhouse/tables/all/{database}/${table}', '{shard}-{replica}')`;
-  const distributed = (table: string): string =>
-    `ENGINE = Distributed('${cluster}', '${database}', '${table}_local', ${shardKeySql})`;
+  const distributed = (table: string, key = `, ${shardKeySql}`): string =>
+    `ENGINE = Distributed('${cluster}', '${database}', '${table}_local'${key})`;
+  const through = (table: string, columns: string, engine: string): string =>
+    `CREATE TABLE IF NOT EXISTS ${table}${everywhere} (
+  ${columns}
+)
+${engine}`;
   return {
     everywhere,
     rowsOf: (table) => `${table}_local`,
@@ -63,12 +71,8 @@ export function clusterForm({ cluster, database, weights }: ClusterPlace, shardK
       `Replicated${name}('/clickhouse/tables/{shard}/{database}/${table}_local', '{replica}', ${version})`,
     wholeEngine,
     tokenWindow: `replicated_deduplication_window = ${tokens}, replicated_deduplication_window_seconds = ${tokenSeconds}`,
-    readThrough: (table, columns) => [
-      `CREATE TABLE IF NOT EXISTS ${table}${everywhere} (
-  ${columns}
-)
-${distributed(table)}`,
-    ],
+    readThrough: (table, columns) => [through(table, columns, distributed(table))],
+    readThroughUnkeyed: (table, columns) => [through(table, columns, distributed(table, ''))],
     readThroughAs: (table, like) => [
       `CREATE TABLE IF NOT EXISTS ${table}${everywhere} AS ${like}
 ${distributed(table)}`,
