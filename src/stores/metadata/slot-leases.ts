@@ -81,10 +81,13 @@ async function isBegun(tx: Queries): Promise<boolean> {
   return cursors.some(({ seq, pending }) => seq > 0 || pending !== '[]');
 }
 
-/** Registers the worker and counts the registered ones. A worker that was silent for a lease is not counted. */
+/**
+ * Registers the worker and counts the registered ones. A worker that was silent for half a lease is not counted: others then already poll
+ * for its slots when their leases end, and claim those that were released for it. If it is alive after all, it keeps what it holds.
+ */
 export async function joinWorkers(db: Metadata, { owner, leaseMs }: LeaseOptions): Promise<Workers> {
   const now = databaseTime(db);
-  const aliveUntil = sql<number>`${now} + ${leaseMs}`;
+  const aliveUntil = sql<number>`${now} + ${Math.ceil(leaseMs / 2)}`;
   await db
     .insertInto('pipeline_workers')
     .values({ id: owner, alive_until: aliveUntil })

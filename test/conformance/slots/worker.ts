@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { joinWorkers } from '../../../src/stores/metadata/slot-leases.ts';
 import { createSlotWorld, whileThere, type SlotWorld } from '../../support/slot-world.ts';
 import type { SlotWorker } from '../../../src/pipeline/slots/slot-worker.ts';
 import type { OpenStore } from './storm.ts';
@@ -57,6 +58,17 @@ export function testSlotWorkers(open: OpenStore): void {
       await expect.poll(() => shares(gone, left), { interval: 10 }).toEqual([0, 8]);
       expect(performance.now() - goneAt).toBeLessThan(aboutALeaseMs);
       expect(gone.status().failure).toBe('slots cannot be leased: the database is away');
+    });
+
+    it('slots that were released for a worker that died before it claimed them are claimed by the others', async () => {
+      const left = world.start({ leaseMs });
+      await expect.poll(() => shares(left), { interval: 10 }).toEqual([8]);
+      const releasedForIt = async (): Promise<number> => {
+        await joinWorkers(store.db, { owner: 'a worker that dies', leaseMs });
+        return 8 - (await held());
+      };
+      await expect.poll(releasedForIt, { interval: 10 }).toBe(4);
+      await expect.poll(() => shares(left), { interval: 10 }).toEqual([8]);
     });
 
     it('a worker that cannot renew stops before its leases end, even if it is the only one', async () => {
