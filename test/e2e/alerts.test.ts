@@ -6,6 +6,7 @@ import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixt
 import { firingAlerts, hasPromtool, scrape, type Scrape } from '../support/fire-alerts.ts';
 import { apiSend, createFilesConfig, startImport, untilRun, writeRecords } from '../support/import-runs.ts';
 import { hasProc, importPid, storePid } from '../support/processes.ts';
+import { spawnCommand } from '../support/command.ts';
 import { projectKey, startServer, tempDataDir, untilSettled, type TestServer } from '../support/server.ts';
 
 const backlogEventsMax = 1000;
@@ -47,6 +48,7 @@ describe.skipIf(!canRun)(`an alert${canRun ? '' : ' (skipped: promtool is not in
       await send(server, 100);
       await send(server, 100, true);
       await untilSettled(server, { standard: 100, historical: 100 });
+      await expect.poll(() => valueOf('millrace_buffer_oldest_seconds')).toBe(0);
     });
     expect(firingAlerts([working])).toEqual([]);
   });
@@ -100,14 +102,32 @@ describe.skipIf(!canRun)(`an alert${canRun ? '' : ' (skipped: promtool is not in
     await untilQuiet();
   });
 
-  it('of an import that stalls fires while its run waits, and ends when the run is cancelled', async () => {
+  it('of a limited project fires while its events are refused, and ends when its limit is raised', async () => {
+    const limit = (events_per_second: number | null) =>
+      apiSend(server, 'PATCH', '/api/projects/@current/limits/', { events_per_second });
+    await limit(1);
+    // The first batch may be larger than the limit.
+    await expect.poll(() => send(server, 100)).toBe(429);
+    await expect.poll(() => valueOf('millrace_buffer_oldest_seconds')).toBe(0);
+    const limited = await around(async () => expect(await send(server, 100)).toBe(429));
+    expect(firingAlerts([limited])).toEqual(['MillraceProjectLimited']);
+    await limit(null);
+    await expect.poll(() => send(server, 100)).toBe(200);
+    await untilQuiet();
+  });
+
+  it('of an import that stalls and of a task that waits for it fire, and end when the run is cancelled', async () => {
     await writeRecords(server.dataDir, 'export.ndjson.gz', [...mixpanelRecords(20_261_128, 500)]);
     const paths = join(server.dataDir, 'import-files/export.ndjson.gz');
     const config = await createFilesConfig(server, { paths, format: 'mixpanel' });
     const run = await startImport(server, config, { preflight: false });
     await untilRun(server, run, ({ waiting }) => waiting !== null);
+    const create = ['keys', 'create', 'erases', '--scope', 'project:read', 'erasure:write'];
+    const key = (await spawnCommand(create, { env: { MILLRACE_DATA_DIR: server.dataDir } })).stdout.trim();
+    await apiSend(server, 'POST', '/api/projects/@current/erasures/', { distinct_ids: ["p'1"] }, key);
+    await expect.poll(() => valueOf('millrace_tasks_waiting')).toBe(1);
     await expect.poll(() => valueOf('millrace_import_stalled_seconds')).toBeGreaterThan(1);
-    expect(firingAlerts([await around()])).toEqual(['MillraceImportStalls']);
+    expect(firingAlerts([await around()])).toEqual(['MillraceImportStalls', 'MillraceTasksWait']);
     await apiSend(server, 'POST', `${run}cancel/`);
     await expect.poll(() => valueOf('millrace_import_stalled_seconds')).toBe(0);
     await untilQuiet();

@@ -93,11 +93,15 @@ function seriesAfter(first: Scrape, last: Scrape): readonly { readonly series: s
   return [up, ...[...names].map((series) => ({ series, values: continued(series, first, last) }))];
 }
 
+/** A measurement of the last window: what changed between two of them does not continue. */
+const measurement = 'millrace_source_lag_seconds';
+
 /** Values a minute apart, as promtool writes them. A series that appears between the scrapes starts at 0, as its counter did. */
 function continued(series: string, first: Scrape, last: Scrape): string {
   const before = first.values?.get(series) ?? 0;
   if (last.values === undefined) return `${before} stale`;
   const after = last.values.get(series) ?? before;
+  if (series.startsWith(measurement)) return `${after}x${lastsHours * 60}`;
   const perMinute = ((after - before) / (last.atSeconds - first.atSeconds)) * 60;
   return `${before}${perMinute < 0 ? '-' : '+'}${Math.abs(perMinute).toFixed(9)}x${lastsHours * 60}`;
 }

@@ -40,10 +40,16 @@ const family = '/api/projects/@current/pipeline_import_apps_configs/';
 type Served = Pick<TestServer, 'url'>;
 
 /** A call of the management API with a body; throws on anything but success. */
-export async function apiSend<T>(server: Served, method: string, path: string, body: object = {}): Promise<T> {
+export async function apiSend<T>(
+  server: Served,
+  method: string,
+  path: string,
+  body: object = {},
+  key = personalKey,
+): Promise<T> {
   const answer = await fetch(server.url + path, {
     method,
-    headers: { authorization: `Bearer ${personalKey}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
   const text = await answer.text();
