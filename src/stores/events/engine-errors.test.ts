@@ -37,6 +37,18 @@ describe('errors of the engine', () => {
     ]);
   });
 
+  it.each([32, 33])(
+    'code %i of a query causes a retry if another replica ended while it sent rows, and otherwise none',
+    (code) => {
+      const text = `Code: ${code}. Attempt to read after eof`;
+      const sent = queryError(
+        `${text}: while receiving packet from 10.0.0.2:9000, local address: 10.0.0.1:37950: While executing Remote.`,
+      );
+      expect(sent).toBeInstanceOf(ServerAwayError);
+      expect(queryError(`${text}: While executing MergeTreeSelect.`)).not.toBeInstanceOf(StoreUnavailableError);
+    },
+  );
+
   it('a missing database must be created on every server', () => {
     const message = 'Code: 81. DB::Exception: Database millrace does not exist. (UNKNOWN_DATABASE)';
     expect(queryError(message).message).toMatch(/does not exist.* Create the database .* \(on every server/);

@@ -49,6 +49,16 @@ const ownCodes = new Set([
 const accessDenied = 497;
 const unknownDatabase = 81;
 
+/**
+ * Codes of a query for bytes that end too early: those of stored rows, or those that another server sent when it ended, which
+ * `whileReceiving` in the message tells apart.
+ */
+const tooShortCodes = new Set([
+  32, // ATTEMPT_TO_READ_AFTER_EOF
+  33, // CANNOT_READ_ALL_DATA
+]);
+const whileReceiving = 'while receiving packet from';
+
 /** Returns the code in the engine's messages `Code: 241. DB::Exception: …` and `Code: 1000, e.code() = …`; otherwise 0. */
 export function engineCode(message: string): number {
   return Number(/\bCode: (\d+)[.,]/.exec(message)?.[1] ?? 0);
@@ -68,7 +78,8 @@ export function insertError(message: string, cause?: unknown): Error {
 
 export function queryError(message: string, cause?: unknown): Error {
   const code = engineCode(message);
-  if (cutOffCodes.has(code)) return new ServerAwayError(`The event store is cut off: ${message}`, { cause });
+  if (cutOffCodes.has(code) || (tooShortCodes.has(code) && message.includes(whileReceiving)))
+    return new ServerAwayError(`The event store is cut off: ${message}`, { cause });
   if (code === accessDenied) return new StoreDeniedError(`The event store denied a query: ${message}`, { cause });
   if (code === unknownDatabase) {
     const advice = 'Create the database named in CLICKHOUSE_URL (on every server of a cluster) and start again.';
