@@ -212,10 +212,14 @@ function shardName(at: number): string {
   return `shard ${at + 1} of the ClickHouse cluster`;
 }
 
-/** An unavailable server creates or drops the table when it is back; the others wait this long for it. */
+/**
+ * An unavailable server creates or drops the table when it is back. The others wait for it until its session in Keeper has expired, at most
+ * this long. Older servers do not know who is unavailable, and wait this long for each statement.
+ */
 const tableSettings: ServerSettings = {
   distributed_ddl_task_timeout: '30',
-  distributed_ddl_output_mode: 'null_status_on_timeout',
+  // The client's types lack this value.
+  distributed_ddl_output_mode: 'null_status_on_timeout_only_active' as 'null_status_on_timeout',
 };
 
 function clusterRunTables({ opening, form, pollMs, log }: Omit<ClusterStoreDeps, 'servers'>): RunTables {

@@ -13,6 +13,7 @@ import {
 import { askReplica, replicaAccess, stateOfReplicas } from '../../../../test/support/clickhouse-replicas.ts';
 import { countRows, insertRows } from '../../../../test/conformance/event-store/event-store.ts';
 import { killClickhouse, startClickhouse, testReplicas } from '../../../../test/support/clickhouse-servers.ts';
+import type { RunRef } from '../eventstore.ts';
 import { clusterForm } from '../schema-form.ts';
 import { runTableName } from '../run-table-names.ts';
 import type { RunStore } from '../run-tables.ts';
@@ -99,5 +100,33 @@ describe.skipIf(!isReplicated)(`tables of runs on ClickHouse replicas${reason}`,
     }
     await store.runTables.drop(run);
     await other.close();
+  });
+
+  it('tables are created and dropped without waiting for a server that is away, which does the same once it is back', async () => {
+    const [dropped, created] = [newRun(), newRun()];
+    const away = others[0] ?? { host: '', home: '' };
+    await killClickhouse(away.home);
+    try {
+      const expired = `SELECT active_replicas < total_replicas FROM system.replicas
+WHERE database = currentDatabase() AND table = 'events_local'`;
+      await expect.poll(() => askReplica(access, host, expired)).toBe('1');
+      const begun = performance.now();
+      await store.runTables.create(dropped);
+      await store.runTables.create(created);
+      await store.runTables.drop(dropped);
+      // Sixteen statements, each of which would wait for 30 s.
+      expect(performance.now() - begun).toBeLessThan(120_000);
+    } finally {
+      startClickhouse(away.home);
+    }
+    await expect.poll(() => stateOfReplicas(access)).toBe('');
+    const tables = (run: RunRef): Promise<string> => {
+      const name = runTableName({ run, table: 'rows' });
+      return askReplica(access, away.host, `SELECT count() FROM system.tables WHERE startsWith(name, '${name}')`);
+    };
+    await expect.poll(() => tables(created)).toBe('2');
+    expect(await tables(dropped)).toBe('0');
+    await store.runTables.drop(created);
+    await expect.poll(() => tables(created)).toBe('0');
   });
 });
