@@ -1,23 +1,16 @@
-import { isDeepStrictEqual } from 'node:util';
-import { StoreUnavailableError, type RunRef } from '../../src/stores/events/eventstore.ts';
-import type { EventRow } from '../../src/stores/events/rows.ts';
+import { StoreUnavailableError } from '../../src/stores/events/eventstore.ts';
 import { until, type TempChdb } from './chdb.ts';
-import { countsOf, expectedCounts, insertSegment } from './run-table-rows.ts';
-
-export interface KilledRun {
-  readonly run: RunRef;
-  readonly segments: readonly (readonly EventRow[])[];
-}
+import { expectEqual, passThroughTables, shownCounts, type PassingRun } from './run-table-pass.ts';
+import { countsOf } from './run-table-rows.ts';
 
 /** When the engine is killed: before the statement of this number, or so many ms after its work began. */
 export type Kill = { readonly beforeStatement: number } | { readonly afterMs: number };
 
 /**
- * A run goes through its table to `events` as by a process that notes nothing and begins again after each kill -9 of the engine: its
- * table is made, filled, attached and dropped. Throws unless the table held each row once whenever it was full, and `events` shows each
- * in the end. Answers how many kills interrupted a statement.
+ * Passes a run through its tables as by a process that notes nothing and begins again after each kill -9 of the engine. Throws unless
+ * `events` shows each row once in the end, too. Returns how many kills interrupted a statement.
  */
-export async function runThroughKills(chdb: TempChdb, run: KilledRun, kills: readonly Kill[]): Promise<number> {
+export async function runThroughKills(chdb: TempChdb, run: PassingRun, kills: readonly Kill[]): Promise<number> {
   let interrupted = 0;
   for (const kill of kills) {
     try {
@@ -29,7 +22,7 @@ export async function runThroughKills(chdb: TempChdb, run: KilledRun, kills: rea
   }
   await untilAvailable(() => attempt(chdb, run, undefined));
   const shown = await untilAvailable(() => countsOf(chdb.store, run.run, 'shown'));
-  expectEqual(shown, expectedCounts(run.run, firstOfEach(run.segments.flat())), 'events');
+  expectEqual(shown, shownCounts(run), 'events');
   expectEqual(await untilAvailable(() => chdb.store.runTables.list()), [], 'the list of tables');
   expectEqual(await chdb.store.health(), { ok: true, detail: '' }, 'the health of the store');
   return interrupted;
@@ -48,17 +41,7 @@ async function untilAvailable<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** One row for each identity, the first of the source. */
-function firstOfEach(rows: readonly EventRow[]): EventRow[] {
-  const first = new Map<string, EventRow>();
-  for (const row of rows.toSorted((a, b) => b.receivedAtMicros - a.receivedAtMicros)) {
-    first.set(JSON.stringify([row.keyDay, row.event, row.distinctId, row.uuid]), row);
-  }
-  return [...first.values()];
-}
-
-async function attempt({ store, supervisor }: TempChdb, of: KilledRun, kill: Kill | undefined): Promise<void> {
-  const { run, segments } = of;
+async function attempt({ store, supervisor }: TempChdb, run: PassingRun, kill: Kill | undefined): Promise<void> {
   const { pid } = supervisor;
   const killed = async (): Promise<void> => {
     if (pid !== undefined) process.kill(pid, 'SIGKILL');
@@ -68,7 +51,7 @@ async function attempt({ store, supervisor }: TempChdb, of: KilledRun, kill: Kil
     kill !== undefined && 'afterMs' in kill ? new Promise((done) => setTimeout(done, kill.afterMs)) : undefined;
   const killing = timed?.then(killed);
   let statement = 0;
-  const step = async (work: () => Promise<unknown>): Promise<void> => {
+  const change = async (work: () => Promise<void>): Promise<void> => {
     if (kill !== undefined && 'beforeStatement' in kill && kill.beforeStatement === statement++) {
       await killed();
       throw new StoreUnavailableError('killed between two statements');
@@ -76,20 +59,9 @@ async function attempt({ store, supervisor }: TempChdb, of: KilledRun, kill: Kil
     await work();
   };
   try {
-    await step(() => store.runTables.create(run));
-    for (const [at, rows] of segments.entries()) await step(() => insertSegment(store, run, `${at}`, rows));
-    expectEqual(await countsOf(store, run, 'rows'), expectedCounts(run, segments.flat()), 'the table of the run');
-    for (const month of (await store.runTables.partitions(run)).map((each) => each.month)) {
-      await step(() => store.runTables.attach(run, month));
-    }
-    await step(() => store.runTables.drop(run));
-    await step(async () => undefined);
+    await passThroughTables(store, run, { change, read: (work) => work(), isRepeated: true });
+    await change(async () => undefined);
   } finally {
     await killing;
   }
-}
-
-function expectEqual(found: unknown, expected: unknown, what: string): void {
-  if (isDeepStrictEqual(found, expected)) return;
-  throw new Error(`expected of ${what}: ${JSON.stringify(expected)}, got: ${JSON.stringify(found)}`);
 }

@@ -8,7 +8,7 @@ import type { RunTable } from '../../src/stores/events/run-table-names.ts';
 import type { RunStore } from '../../src/stores/events/run-tables.ts';
 import { contentText, createChecksum, createContentChecksum, runMark } from '../../src/imports/checksum.ts';
 
-const allDays = { from: '1900-01-01', to: '2299-12-31' };
+export const allDays = { from: '1900-01-01', to: '2299-12-31' };
 /** Of the run, µs. */
 export const sourceStart = 1_764_000_000_000_000;
 

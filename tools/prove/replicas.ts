@@ -11,11 +11,10 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { connectClickhouse } from '../../src/stores/events/clickhouse/connect-clickhouse.ts';
 import { StoreUnavailableError, type EventStore } from '../../src/stores/events/eventstore.ts';
 import { insertRows, testRow } from '../../test/conformance/event-store/event-store.ts';
-import { replicaAccess, replicaDifferences } from '../../test/support/clickhouse-replicas.ts';
-import { isTooLong, readOutages, runOutages } from './replica-outages.ts';
+import { readOutages } from './replica-outages.ts';
+import { connectReplicas, proveRounds, type RoundProgress } from './replica-rounds.ts';
 
 const { values } = parseArgs({
   options: {
@@ -30,63 +29,21 @@ const batchRows = 250;
 const rowsPerSecond = 600;
 const retryMs = 200;
 const texts = ['it\'s \\ "quoted"', 'é 😀', '12345678901234567890', '\u0000\t\n'];
-const started = performance.now();
-const outages = readOutages(values.outages);
-const access = replicaAccess();
-const store = await connectClickhouse(process.env['CLICKHOUSE_URL'] ?? '', {
-  cluster: process.env['MILLRACE_CLICKHOUSE_CLUSTER'] ?? '',
-  replicas: process.env['MILLRACE_CLICKHOUSE_REPLICAS'] ?? '',
-  queryTimeoutMs: 300_000,
-});
-let failures = 0;
-for (let round = 1; round <= Number(values.rounds); round += 1) failures += await tryRound(round);
-await store.close();
-say(failures === 0 ? 'proved' : `${failures} faults`);
-process.exitCode = failures === 0 ? 0 : 1;
-
-function say(text: string): void {
-  console.log(`${((performance.now() - started) / 1000).toFixed(0).padStart(5)} s  ${text}`);
-}
-
-/** Returns the number of faults. */
-async function tryRound(round: number): Promise<number> {
+const store = await connectReplicas();
+const rounds = { rounds: Number(values.rounds), outages: readOutages(values.outages), rowsMin: Number(values.events) };
+await proveRounds(rounds, () => {
   const project = randomInt(1_000_000, 2_000_000_000);
-  const work = { stored: 0, waiting: 0, retries: 0, batches: 0 };
-  const over = new AbortController();
-  const writing = Promise.all(Array.from({ length: writers }, () => write(project, work, over.signal)));
-  try {
-    const progress = async () => ({ stored: work.stored, waiting: work.waiting });
-    const pauses = await runOutages(outages, { access, progress, say });
-    while (work.stored < Number(values.events)) await sleep(retryMs);
-    over.abort();
-    await writing;
-    const faults = [
-      ...pauses.filter(isTooLong).map(({ outage, seconds }) => `nothing was stored for ${seconds} s: ${outage}`),
-      ...(await replicaDifferences(access)),
-      ...(await rowFaults(project, work.stored)),
-    ];
-    for (const fault of faults) say(fault);
-    const longest = Math.max(0, ...pauses.map(({ seconds }) => seconds));
-    say(
-      `round ${round}: ${work.stored} events, ${work.retries} inserts repeated, ${pauses.length} outages, ` +
-        `nothing stored for ${longest} s at most; ${faults.length} faults`,
-    );
-    return faults.length;
-  } finally {
-    over.abort();
-  }
-}
+  const next = { batch: 0 };
+  return {
+    run: (progress, over) => Promise.all(Array.from({ length: writers }, () => write(project, next, progress, over))),
+    faults: ({ stored }) => rowFaults(project, stored),
+  };
+});
+await store.close();
 
-interface Work {
-  stored: number;
-  waiting: number;
-  retries: number;
-  batches: number;
-}
-
-async function write(project: number, work: Work, over: AbortSignal): Promise<void> {
+async function write(project: number, next: { batch: number }, work: RoundProgress, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
-    const batch = work.batches++;
+    const batch = next.batch++;
     const rows = Array.from({ length: batchRows }, (_, at) => rowOf(project, batch * batchRows + at));
     work.waiting += batchRows;
     const begun = performance.now();

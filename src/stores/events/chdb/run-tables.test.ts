@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
 import { runThroughKills, type Kill } from '../../../../test/support/run-table-kills.ts';
+import { statementsOf } from '../../../../test/support/run-table-pass.ts';
 import { countsOf, expectedCounts, insertSegment, runRow } from '../../../../test/support/run-table-rows.ts';
 import { newProject } from '../../../../test/conformance/event-store/event-store.ts';
 import { runTablesConformance } from '../../../../test/conformance/event-store/run-tables.ts';
@@ -45,9 +46,9 @@ describe('kill -9 of the embedded engine while a run uses its table', () => {
 
   it('between any two statements, each row is in the table once and in events once', async () => {
     const run = { projectId: newProject(), runId: randomUUID() };
-    const statements = 1 + 2 + 3 + 1;
-    const kills = Array.from({ length: statements + 1 }, (_, beforeStatement): Kill => ({ beforeStatement }));
-    expect(await runThroughKills(chdb, { run, segments: segmentsOf(run, 200) }, kills)).toBe(kills.length);
+    const passing = { run, segments: segmentsOf(run, 200) };
+    const kills = Array.from({ length: statementsOf(passing, 3) + 1 }, (_, at): Kill => ({ beforeStatement: at }));
+    expect(await runThroughKills(chdb, passing, kills)).toBe(kills.length);
   });
 
   it('during inserts, attaching and dropping, each row is in the table once and in events once', async () => {
