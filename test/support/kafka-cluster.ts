@@ -14,6 +14,11 @@ interface Place {
   readonly controller: number;
 }
 
+/** Zone of a broker, in which clients may read what it replicates. */
+export function rackOf(id: number): string {
+  return `zone-${id}`;
+}
+
 /** Resolves when all of them are ready. `directory` must be empty; the caller removes it after killing them. */
 export async function startKafkaCluster(
   jars: KafkaJars,
@@ -31,6 +36,8 @@ export async function startKafkaCluster(
       'controller.quorum.voters': voters,
       listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}`,
       'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+      'broker.rack': rackOf(id),
+      'replica.selector.class': 'org.apache.kafka.common.replica.RackAwareReplicaSelector',
     };
     const node = await startKafkaNode(jars, own, settings, []);
     return { ...node, port };

@@ -200,6 +200,7 @@ function answerOf({ errorCode, partitions: [answer] }: FetchAnswers): FetchAnswe
     errorCode: 0,
     highWatermark: -1n,
     logStart: -1n,
+    preferredReplica: -1,
     aborted: [],
     records: empty,
   };

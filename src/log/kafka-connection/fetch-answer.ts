@@ -11,6 +11,8 @@ export interface FetchAnswer {
   readonly highWatermark: bigint;
   readonly logStart: bigint;
   readonly aborted: readonly AbortedTransaction[];
+  /** Id of the broker with the replica to fetch from instead, without records; -1 means this broker. */
+  readonly preferredReplica: number;
   /** Batches as stored in the log; the last one may be truncated. */
   readonly records: Buffer;
 }
@@ -59,7 +61,7 @@ function readPartition(reader: Reader, topic: string, flexible: boolean): FetchA
   const logStart = reader.readInt64();
   const readAborted = (r: Reader): AbortedTransaction => ({ producerId: r.readInt64(), firstOffset: r.readInt64() });
   const aborted = reader.readNullableArray(readAborted, flexible, flexible) ?? [];
-  reader.readInt32();
+  const preferredReplica = reader.readInt32();
   return {
     topic,
     partition,
@@ -67,6 +69,7 @@ function readPartition(reader: Reader, topic: string, flexible: boolean): FetchA
     highWatermark,
     logStart,
     aborted,
+    preferredReplica,
     records: reader.readNullableBytes(flexible) ?? none,
   };
 }

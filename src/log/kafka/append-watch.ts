@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KafkaBroker } from '../kafka-connection/access.ts';
 import type { KafkaConnections } from '../kafka-connection/connections.ts';
 import type { FetchAnswer } from '../kafka-connection/fetch-answer.ts';
 import type { Lane } from '../eventlog.ts';
 import type { KafkaCluster } from './cluster.ts';
+import type { ReadSource } from './read-sources.ts';
 import { fetchRecords } from './requests.ts';
 
 /** A lane of a slot, and the offset from which on new records are expected. */
@@ -49,7 +49,7 @@ interface Wanted {
 export class KafkaAppendWatch implements AppendWatch {
   readonly #deps: AppendWatchDeps;
   readonly #polls: readonly KafkaConnections[];
-  /** Idle connections by leader. */
+  /** Idle connections by broker. */
   readonly #idle = new Map<string, KafkaConnections[]>();
   readonly #waiting = new Set<Waiter>();
   #closed = false;
@@ -82,20 +82,25 @@ export class KafkaAppendWatch implements AppendWatch {
     if (this.#waiting.delete(waiter)) waiter.resolve();
   }
 
-  /** Sends each leader a request for what no request in flight covers. */
+  /** Sends each broker a request for what no request in flight covers. */
   #poll(): void {
     if (this.#closed) return;
     const { cluster } = this.#deps;
     const open = [...this.#waiting].filter(({ covered }) => covered === 0);
-    const wanted = open.flatMap((waiter) => waiter.watched.map((watched) => ({ waiter, watched })));
-    for (const [leader, own] of Map.groupBy(wanted, ({ watched: { lane, slot } }) => cluster.leaderOf(lane, slot))) {
-      if (leader === undefined) continue;
-      const name = `${leader.host}:${leader.port}`;
+    const wanted = open.flatMap((waiter) =>
+      waiter.watched.map((watched) => ({ waiter, watched, source: cluster.sources.of(watched) })),
+    );
+    const nameOf = ({ broker: { host, port } }: ReadSource): string => `${host}:${port}`;
+    const groups = Map.groupBy(wanted, ({ source }) => source && `${nameOf(source)} ${source.rack}`);
+    for (const own of groups.values()) {
+      const source = own[0]?.source;
+      if (source === undefined) continue;
+      const name = nameOf(source);
       const idle = this.#idle.get(name) ?? [...this.#polls];
       this.#idle.set(name, idle);
       const connections = idle.pop();
       if (connections === undefined) continue;
-      void this.#ask(leader, connections, own).finally(() => {
+      void this.#ask(source, connections, own).finally(() => {
         idle.push(connections);
         this.#poll();
       });
@@ -103,14 +108,15 @@ export class KafkaAppendWatch implements AppendWatch {
   }
 
   /** Never rejects. */
-  async #ask(leader: KafkaBroker, connections: KafkaConnections, own: readonly Wanted[]): Promise<void> {
+  async #ask(source: ReadSource, connections: KafkaConnections, own: readonly Wanted[]): Promise<void> {
     const { cluster, failed } = this.#deps;
     for (const { waiter } of own) waiter.covered += 1;
     try {
-      await this.#fetch(leader, connections, own);
+      await this.#fetch(source, connections, own);
     } catch (error) {
       if (this.#closed) return;
       failed(error);
+      for (const { watched } of own) cluster.sources.avoid(watched);
       await sleep(restMs);
       await cluster.refresh().catch(failed);
     } finally {
@@ -118,7 +124,7 @@ export class KafkaAppendWatch implements AppendWatch {
     }
   }
 
-  async #fetch(leader: KafkaBroker, connections: KafkaConnections, own: readonly Wanted[]): Promise<void> {
+  async #fetch({ broker, rack }: ReadSource, connections: KafkaConnections, own: readonly Wanted[]): Promise<void> {
     const { cluster, arrived } = this.#deps;
     const partitions = own.map(({ watched: { lane, slot, offset } }) => ({
       topicId: cluster.topics[lane].id,
@@ -126,14 +132,17 @@ export class KafkaAppendWatch implements AppendWatch {
       offset,
       bytesMax: partitionBytes,
     }));
-    const request = { waitMs: pollMs, bytesMax: pollBytes, partitions };
-    const { partitions: answers } = await fetchRecords(await connections.to(leader), request);
+    const request = { rack, waitMs: pollMs, bytesMax: pollBytes, partitions };
+    const { partitions: answers } = await fetchRecords(await connections.to(broker), request);
     const found = new Map(answers.map((answer) => [`${answer.topic}/${answer.partition}`, answer]));
     for (const { waiter, watched } of own) {
       const answer = found.get(`${cluster.topics[watched.lane].id}/${watched.slot}`);
-      if (answer === undefined || (answer.errorCode === 0 && answer.records.length === 0)) continue;
+      // Without records it is waited for again, at the replica that the answer may name.
+      if (answer === undefined || cluster.sources.follow(watched, answer)) continue;
+      if (answer.errorCode === 0 && answer.records.length === 0) continue;
       // An error is reported by the next read.
       if (answer.errorCode === 0) await arrived(watched, answer);
+      else cluster.sources.avoid(watched);
       this.#end(waiter);
     }
   }

@@ -59,7 +59,7 @@ async function sample(
   if (leader === undefined) return undefined;
   const asked = { topicId: cluster.topics[lane].id, partition: slot, offset: from, bytesMax: sampleBytes };
   const connection = await connections.to(leader);
-  const answer = await fetchRecords(connection, { waitMs: 0, bytesMax: sampleBytes, partitions: [asked] });
+  const answer = await fetchRecords(connection, { rack: '', waitMs: 0, bytesMax: sampleBytes, partitions: [asked] });
   const { records } = await decodeBatches(answer.partitions[0]?.records ?? Buffer.alloc(0), from);
   if (records.length === 0) return undefined;
   let events = 0;

@@ -8,6 +8,7 @@ import {
 import { lanes, LogUnavailableError, type Lane } from '../eventlog.ts';
 import { LogMisconfiguredError, type PerLane } from '../shared-log.ts';
 import { faultOf } from './kafka-fault.ts';
+import { createReadSources, type ReadSources } from './read-sources.ts';
 import { readMetadata, type ClusterMetadata } from './requests.ts';
 
 export interface KafkaLogOptions {
@@ -22,6 +23,8 @@ export interface KafkaLogOptions {
   readonly minInsync: number;
   /** Largest body of a record. */
   readonly bodyBytesMax: number;
+  /** Zone of this process: replicas in it are read instead of leaders. Default: none. */
+  readonly rack?: string | undefined;
   /** Consumer group whose offsets show what is stored. Default: none. */
   readonly group?: string | undefined;
 }
@@ -38,6 +41,8 @@ export interface KafkaCluster {
   readonly topics: PerLane<KafkaTopic>;
   /** Returns undefined if there is no leader at present. */
   leaderOf(lane: Lane, slot: number): KafkaBroker | undefined;
+  /** The brokers to read records from. */
+  readonly sources: ReadSources;
   /** Refreshes the state; concurrent calls share one request. Rejects with LogUnavailableError. */
   refresh(): Promise<void>;
   /** Opens a separate set of connections: a broker processes one request of a connection at a time. */
@@ -120,6 +125,7 @@ export function createLink({ brokers, access }: Pick<KafkaLogOptions, 'brokers' 
 }
 
 interface Seen {
+  readonly brokers: ReadonlyMap<number, KafkaBroker>;
   readonly topics: PerLane<KafkaTopic>;
   readonly leaders: PerLane<ReadonlyMap<number, KafkaBroker>>;
 }
@@ -139,6 +145,7 @@ async function lookAt(link: Link, { topicPrefix }: KafkaLogOptions): Promise<See
     );
   const topic = (lane: Lane): KafkaTopic => ({ name: topicName(topicPrefix, lane), id: of(lane).topicId });
   return {
+    brokers,
     topics: { live: topic('live'), historical: topic('historical') },
     leaders: { live: leadersOf('live'), historical: leadersOf('historical') },
   };
@@ -152,7 +159,7 @@ function topicOf({ topics }: ClusterMetadata, name: string): ClusterMetadata['to
 
 function createCluster(link: Link, options: KafkaLogOptions, first: Seen): KafkaCluster {
   const { topics } = first;
-  let { leaders } = first;
+  let { leaders, brokers } = first;
   let looking: Promise<void> | undefined;
   const look = async (): Promise<void> => {
     const seen = await lookAt(link, options);
@@ -161,15 +168,17 @@ function createCluster(link: Link, options: KafkaLogOptions, first: Seen): Kafka
       const { name } = topics[other];
       throw new LogUnavailableError(`the topic "${name}" was deleted and recreated while it was in use: restart`);
     }
-    ({ leaders } = seen);
+    ({ leaders, brokers } = seen);
   };
+  const leaderOf: KafkaCluster['leaderOf'] = (lane, slot) => leaders[lane].get(slot);
   return {
     options,
     topics,
+    leaderOf,
+    sources: createReadSources(options.rack ?? '', { leaderOf, broker: (id) => brokers.get(id) }),
     connections: link.connections,
     askAny: link.askAny,
     close: link.close,
-    leaderOf: (lane, slot) => leaders[lane].get(slot),
     refresh: () => {
       looking ??= look().finally(() => (looking = undefined));
       return looking;

@@ -3,7 +3,7 @@ import { lanes, type Lane } from '../eventlog.ts';
 import type { KafkaBroker } from '../kafka-connection/access.ts';
 import { LogMisconfiguredError, type PerLane } from '../shared-log.ts';
 import { createLink, readerId, topicName, type KafkaLogOptions, type Link } from './cluster.ts';
-import { fetchOffsets, findCoordinator, listOffsets, readMetadata } from './requests.ts';
+import { fetchOffsets, findCoordinator, listOffsets, readBrokerSetting, readMetadata } from './requests.ts';
 import { describeLogTopics, topicFaults, type DescribedTopic, type TopicFault } from './topics.ts';
 
 const coordinatorMs = 5000;
@@ -18,6 +18,10 @@ export interface PartitionRange {
 /** What brokers say about the log, read without changing anything. */
 export interface KafkaInspection extends AsyncDisposable {
   readonly brokers: number;
+  /** Zones of the brokers that have one (`broker.rack`). */
+  readonly racks: readonly string[];
+  /** Returns the value of `replica.selector.class` on a broker; Kafka's error code if it must not be read. */
+  replicaSelector(): Promise<string | number>;
   readonly topics: readonly DescribedTopic[];
   readonly faults: readonly TopicFault[];
   /** Returns the id of a slot's log, as its worker stores it; `undefined` while a topic is missing. */
@@ -40,6 +44,13 @@ export async function inspectKafkaLog(options: KafkaLogOptions): Promise<KafkaIn
     const leaders = new Map(metadata.brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
     return {
       brokers: metadata.brokers.length,
+      racks: [...new Set(metadata.brokers.flatMap(({ rack }) => rack ?? []))].toSorted(),
+      replicaSelector: async () => {
+        const [first] = metadata.brokers;
+        if (first === undefined) throw new Error('expected a broker in the metadata, got none');
+        const connection = await link.connections('inspection').to(first);
+        return await readBrokerSetting(connection, first.nodeId, 'replica.selector.class');
+      },
       topics,
       faults: topicFaults(topics, options),
       logId: (slot) => {

@@ -36,6 +36,7 @@ const keys = {
 } as const;
 const allReplicas = -1;
 const topicResource = 2;
+const brokerResource = 4;
 const readUncommitted = 0;
 const groupKey = 0;
 const noGeneration = -1;
@@ -199,6 +200,8 @@ export async function produce(
 }
 
 export interface FetchRequest {
+  /** Zone in which the leader looks for a replica to fetch from; an empty string means the leader itself. */
+  readonly rack: string;
   readonly waitMs: number;
   /** Size limit of the response; the first batch is complete in any case. */
   readonly bytesMax: number;
@@ -224,7 +227,16 @@ export async function fetchRecords(connection: KafkaConnection, request: FetchRe
     })),
   }));
   const payload = (): Writer =>
-    fetchV13.createRequest(request.waitMs, 1, request.bytesMax, readUncommitted, ...noSession, topics, [], '');
+    fetchV13.createRequest(
+      request.waitMs,
+      1,
+      request.bytesMax,
+      readUncommitted,
+      ...noSession,
+      topics,
+      [],
+      request.rack,
+    );
   const parse: ResponseParser<FetchAnswers> = (_id, _key, version, reader) => parseFetch(version, reader);
   return await send(connection, keys.fetch, { version: 13, parse }, payload);
 }
@@ -248,6 +260,21 @@ export async function describeTopics(
   const resources = topics.map((resourceName) => ({ resourceType: topicResource, resourceName }) as const);
   const payload = (): Writer => form.createRequest(resources, false, false);
   return await sendParts(connection, keys.describeConfigs, { version: 4, parse: form.parseResponse }, payload);
+}
+
+/** Returns one setting of the broker of the connection: its value, which is empty if it is not set, or Kafka's error code. */
+export async function readBrokerSetting(
+  connection: KafkaConnection,
+  nodeId: number,
+  setting: string,
+): Promise<string | number> {
+  const { describeConfigsV4: form } = await kafkaLibrary();
+  const resource = { resourceType: brokerResource, resourceName: String(nodeId) } as const;
+  const payload = (): Writer => form.createRequest([{ ...resource, configurationKeys: [setting] }], false, false);
+  const request = { version: 4, parse: form.parseResponse };
+  const { results } = await sendParts(connection, keys.describeConfigs, request, payload);
+  const [found] = results;
+  return found?.errorCode || (found?.configs.find(({ name }) => name === setting)?.value ?? '');
 }
 
 /** Deletes everything before the offset of each partition. */
