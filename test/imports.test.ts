@@ -30,6 +30,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   imports: words`wire/contract base plugins/outbound`,
   plugins: words`wire/contract base server/telemetry plugins/outbound wire/batch imports`,
   'plugins/sandbox': words`base server/telemetry stores/metadata plugins/outbound plugins`,
+  'log/kafka-login': words`log/kafka-connection plugins/outbound plugins/sandbox`,
   'plugins/services': words`base server/telemetry stores/metadata plugins/outbound wire/batch plugins plugins/sandbox`,
   'plugins/configs': words`wire/contract base stores/metadata plugins`,
   'plugins/packages': words`wire/contract base stores/metadata plugins/outbound plugins plugins/sandbox plugins/configs`,
@@ -59,7 +60,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'server/api': words`wire/contract base pipeline/live stores/metadata stores/events stores/export wire/batch wire/tracking-plan server/http queue/notices queue/tasks imports plugins plugins/services plugins/configs plugins/packages imports/formats imports/run imports/schedules imports/uploads imports/stages imports/preflight pipeline/transform queue/jobs queue/replays pipeline/persons pipeline queue/erasures`,
   'stores/move': words`base stores/metadata stores/events`,
   'stores/backup': words`base imports`,
-  'server/service': words`wire/contract base server/config log/kafka-connection pipeline/live server/telemetry stores/metadata log stores/events stores/export stores/move stores/backup plugins/outbound wire/batch server/sign-in server/http wire/capture queue/notices queue/tasks imports plugins plugins/sandbox plugins/services plugins/configs plugins/packages imports/formats imports/staging imports/targets imports/run imports/schedules imports/uploads imports/stages imports/preflight imports/assemble.ts plugins/built-in pipeline/transform queue/jobs queue/replays pipeline/persons pipeline server/api imports/transforming queue/erasures`,
+  'server/service': words`wire/contract base server/config log/kafka-connection log/kafka-login pipeline/live server/telemetry stores/metadata log stores/events stores/export stores/move stores/backup plugins/outbound wire/batch server/sign-in server/http wire/capture queue/notices queue/tasks imports plugins plugins/sandbox plugins/services plugins/configs plugins/packages imports/formats imports/staging imports/targets imports/run imports/schedules imports/uploads imports/stages imports/preflight imports/assemble.ts plugins/built-in pipeline/transform queue/jobs queue/replays pipeline/persons pipeline server/api imports/transforming queue/erasures`,
   demo: words`wire/contract base`,
   cli: words`demo wire/contract wire/tracking-plan base server/config server/telemetry stores/metadata stores/events plugins/outbound imports plugins plugins/sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in pipeline/transform imports/transforming server/service stores/move stores/backup`,
 };
@@ -118,7 +119,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^hyparquet.*$/, /^src\/(imports\/records\/|stores\/export\/write-parquet\.ts$)/],
   [/^avsc$/, /^src\/imports\/records\//],
   [/^@google-cloud\/storage$/, /^src\/imports\/sources\/gcs-token\.ts$/],
-  [/^@aws-sdk\/.*$/, /^src\/imports\/s3\//],
+  [/^@aws-sdk\/.*$/, /^src\/(imports\/s3\/|log\/kafka-login\/msk-iam\.ts$)/],
 ];
 
 /** Entries of separate processes, which end themselves. */

@@ -4,6 +4,7 @@
  * One broker (KRaft), on loopback only, with its data in a temp directory; gone afterwards. The command finds it through
  * - KAFKA_BROKERS: without encryption and user
  * - KAFKA_TLS_BROKERS with KAFKA_TLS_CA_FILE: TLS and SASL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512), KAFKA_USER, KAFKA_PASSWORD
+ * - KAFKA_TOKEN_BROKERS: SASL/OAUTHBEARER with unsecured tokens, without encryption
  *
  * The jars come from Maven Central by `mvn` and are kept in the user's cache directory. Exits with the command's code, or 2
  * when there is no Kafka; with --optional the command then runs without those variables.
@@ -54,6 +55,7 @@ async function withBroker(
       KAFKA_BROKERS: broker.plain,
       KAFKA_TLS_BROKERS: broker.tls,
       KAFKA_MUTUAL_TLS_BROKERS: broker.mutual,
+      KAFKA_TOKEN_BROKERS: broker.token,
       KAFKA_TLS_CA_FILE: broker.caFile,
       KAFKA_USER: kafkaUser,
       KAFKA_PASSWORD: kafkaPassword,

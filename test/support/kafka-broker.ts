@@ -37,6 +37,8 @@ const nodeSettings = {
 };
 export const kafkaUser = 'reader';
 export const kafkaPassword = 'reader-secret';
+/** Time for which a login with a token is valid. Clients log in again after four fifths of it. */
+const tokenSessionMs = 5000;
 
 export interface KafkaJars {
   readonly directory: string;
@@ -111,6 +113,7 @@ interface Ports {
   readonly plain: number;
   readonly tls: number;
   readonly mutual: number;
+  readonly token: number;
   readonly controller: number;
 }
 
@@ -135,6 +138,8 @@ export interface KafkaBroker extends KafkaNode {
   readonly tls: string;
   /** TLS with a client certificate, of which it accepts that of `caFile` alone; its key is in keys.p12 of the same directory. */
   readonly mutual: string;
+  /** SASL/OAUTHBEARER with unsecured tokens (RFC 7515, A.5), without encryption; a session ends after seconds. */
+  readonly token: string;
   /** The certificate, which is its own authority. */
   readonly caFile: string;
 }
@@ -145,6 +150,7 @@ export async function startKafkaBroker(jars: KafkaJars, directory: string): Prom
     plain: await freePort(),
     tls: await freePort(),
     mutual: await freePort(),
+    token: await freePort(),
     controller: await freePort(),
   };
   const caFile = makeCertificate(directory);
@@ -158,6 +164,7 @@ export async function startKafkaBroker(jars: KafkaJars, directory: string): Prom
     plain: `127.0.0.1:${ports.plain}`,
     tls: `localhost:${ports.tls}`,
     mutual: `localhost:${ports.mutual}`,
+    token: `127.0.0.1:${ports.token}`,
     caFile,
   };
 }
@@ -234,20 +241,25 @@ function makeCertificate(directory: string): string {
   return file;
 }
 
-function serverSettings(directory: string, { plain, tls, mutual, controller }: Ports): Record<string, string> {
+function serverSettings(directory: string, { plain, tls, mutual, token, controller }: Ports): Record<string, string> {
   const plainUser = `org.apache.kafka.common.security.plain.PlainLoginModule required user_${kafkaUser}="${kafkaPassword}";`;
   const scram = 'org.apache.kafka.common.security.scram.ScramLoginModule required;';
   return {
     'node.id': '1',
     'controller.quorum.bootstrap.servers': `127.0.0.1:${controller}`,
-    listeners: `PLAINTEXT://127.0.0.1:${plain},SASL_SSL://localhost:${tls},MUTUAL://localhost:${mutual},CONTROLLER://127.0.0.1:${controller}`,
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,MUTUAL:SSL,CONTROLLER:PLAINTEXT',
+    listeners: `PLAINTEXT://127.0.0.1:${plain},SASL_SSL://localhost:${tls},MUTUAL://localhost:${mutual},TOKEN://127.0.0.1:${token},CONTROLLER://127.0.0.1:${controller}`,
+    'listener.security.protocol.map':
+      'PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,MUTUAL:SSL,TOKEN:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT',
     'listener.name.mutual.ssl.client.auth': 'required',
     'listener.name.mutual.ssl.truststore.type': 'PEM',
     'listener.name.mutual.ssl.truststore.location': join(directory, 'ca.pem'),
     'ssl.keystore.location': join(directory, 'keys.p12'),
     'ssl.keystore.password': 'changeit',
     'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
+    'listener.name.token.sasl.enabled.mechanisms': 'OAUTHBEARER',
+    'listener.name.token.oauthbearer.sasl.jaas.config':
+      'org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;',
+    'listener.name.token.oauthbearer.connections.max.reauth.ms': String(tokenSessionMs),
     'listener.name.sasl_ssl.plain.sasl.jaas.config': plainUser,
     'listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config': scram,
     'listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config': scram,

@@ -4,6 +4,9 @@ const { env } = process;
 /** Without encryption and user. */
 export const kafkaBrokers = env['KAFKA_BROKERS'] ?? '';
 
+/** The same broker for clients with unsecured tokens. */
+export const kafkaTokenBrokers = env['KAFKA_TOKEN_BROKERS'] ?? '';
+
 /** The same broker with TLS, for a user with a password. */
 export const kafkaTls = {
   brokers: env['KAFKA_TLS_BROKERS'] ?? '',

@@ -1,6 +1,7 @@
 import {
   kafkaAccess,
   parseBroker,
+  passwordLogin,
   saslMechanisms,
   tlsChoices,
   type KafkaAccess,
@@ -28,10 +29,9 @@ export function kafkaPlaceOf(settings: SettingValues): KafkaPlace {
     throw wrongSetting('client_key', 'expected client_certificate and client_key, got one of them');
   }
   const ca = textSetting(settings, 'ca');
-  const user = textSetting(settings, 'user');
-  const password = textSetting(settings, 'password');
+  const sasl = passwordLogin(textSetting(settings, 'user'), textSetting(settings, 'password'), mechanism);
   return {
-    ...kafkaAccess({ tls, ca, certificate, key, user, password, mechanism }),
+    ...kafkaAccess({ tls, ca, certificate, key, sasl }),
     brokers: brokersOf(settings),
     topic: neededSetting(settings, 'topic'),
   };

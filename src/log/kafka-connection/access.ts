@@ -3,6 +3,7 @@ import type { SASLOptions } from '@platformatic/kafka';
 
 export const tlsChoices = ['auto', 'verify', 'no verify', 'off'] as const;
 export type TlsChoice = (typeof tlsChoices)[number];
+/** Of users with a password. */
 export const saslMechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
 export type SaslMechanism = (typeof saslMechanisms)[number];
 
@@ -28,20 +29,24 @@ export interface AccessTexts {
   readonly ca: string;
   readonly certificate: string;
   readonly key: string;
-  readonly user: string;
-  readonly password: string;
-  readonly mechanism: SaslMechanism;
+  /** `undefined` means no login. */
+  readonly sasl: SASLOptions | undefined;
+}
+
+/** Returns the login of a user; `undefined` for an empty name. */
+export function passwordLogin(user: string, password: string, mechanism: SaslMechanism): SASLOptions | undefined {
+  return user === '' ? undefined : { mechanism, username: user, password };
 }
 
 /** Returns the access for the settings. `auto` encrypts if there is something to protect or to verify. */
 export function kafkaAccess(texts: AccessTexts): KafkaAccess {
-  const { tls, ca, certificate: cert, key, user, password, mechanism } = texts;
-  const isOff = tls === 'auto' ? user === '' && ca === '' && key === '' : tls === 'off';
+  const { tls, ca, certificate: cert, key, sasl } = texts;
+  const isOff = tls === 'auto' ? sasl === undefined && ca === '' && key === '' : tls === 'off';
   return {
     tls: isOff
       ? undefined
       : { rejectUnauthorized: tls !== 'no verify', ...(ca !== '' && { ca }), ...(key !== '' && { cert, key }) },
-    sasl: user === '' ? undefined : { mechanism, username: user, password },
+    sasl,
   };
 }
 

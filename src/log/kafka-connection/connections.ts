@@ -71,6 +71,8 @@ export function createKafkaConnections(deps: ConnectionsDeps): KafkaConnections 
         opened: (connection) => opened.add(connection),
         ended: (connection) => {
           opened.delete(connection);
+          // The library's timer of the next login would run on.
+          void connection.close();
           if (made.get(name) === connecting) made.delete(name);
         },
       });
@@ -182,6 +184,19 @@ interface Versions {
   readonly maxVersion: number;
 }
 
+/**
+ * Waits while the client library logs in again, which it does before a session ends: until then the broker would refuse the request and
+ * close the connection. What was sent before is answered first.
+ */
+async function loggedIn(connection: Connection, faultOf: Known['faultOf']): Promise<void> {
+  if (connection.status !== 'reauthenticating') return;
+  try {
+    await connection.ready();
+  } catch (error) {
+    throw faultOf() ?? error;
+  }
+}
+
 function connected(connection: Connection, { versions, faultOf }: Known, { host, port }: KafkaBroker): KafkaConnection {
   return {
     agree: (apiKey, forms) => {
@@ -193,13 +208,15 @@ function connected(connection: Connection, { versions, faultOf }: Known, { host,
           `got one that supports the versions ${minVersion} to ${maxVersion} only: use a newer Kafka`,
       );
     },
-    ask: (apiKey, { version, parse, flexible }, payload) =>
-      new Promise((resolve, reject) => {
+    ask: async (apiKey, { version, parse, flexible }, payload) => {
+      await loggedIn(connection, faultOf);
+      return await new Promise((resolve, reject) => {
         connection.send(apiKey, version, payload, parse, flexible, flexible, (error, response) => {
           if (error !== null || response === undefined)
             reject(faultOf() ?? error ?? new Error('expected a response, got none'));
           else resolve(response);
         });
-      }),
+      });
+    },
   };
 }

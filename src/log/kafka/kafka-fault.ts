@@ -1,5 +1,6 @@
 import { networkFault } from '../../base/network-fault.ts';
 import type { KafkaBroker } from '../kafka-connection/access.ts';
+import { KafkaTokenError } from '../kafka-connection/bearer-login.ts';
 import { KafkaVersionError } from '../kafka-connection/connections.ts';
 import {
   brokerAnswer,
@@ -28,7 +29,8 @@ const finalAnswers: Readonly<Record<string, string>> = {
     'another program is a member of the consumer group: set MILLRACE_KAFKA_GROUP to a name that nothing else uses',
   UNSUPPORTED_SASL_MECHANISM: 'the broker does not support this login mechanism: change MILLRACE_KAFKA_SASL',
   SASL_AUTHENTICATION_FAILED:
-    'the broker refuses the user: check MILLRACE_KAFKA_USER, MILLRACE_KAFKA_PASSWORD and MILLRACE_KAFKA_SASL',
+    'the broker refuses the user: check MILLRACE_KAFKA_USER, MILLRACE_KAFKA_PASSWORD and MILLRACE_KAFKA_SASL; with AWS_MSK_IAM, whether ' +
+    'the policy of the role permits kafka-cluster:Connect',
   ILLEGAL_SASL_STATE:
     'the broker expects no user at this port: remove MILLRACE_KAFKA_USER, or use its SASL port in KAFKA_BROKERS',
 };
@@ -37,6 +39,7 @@ export function faultOf(error: unknown, { host, port }: KafkaBroker): KafkaFault
   const at = `Kafka at ${host}:${port}`;
   if (error instanceof KafkaVersionError) return { sentence: error.message, isFinal: true };
   for (const each of errorChain(error)) {
+    if (each instanceof KafkaTokenError) return { sentence: `${at}: ${each.message}`, isFinal: each.isFinal };
     const said = finalAnswers[brokerAnswer(each)];
     if (said !== undefined) return { sentence: `${at}: ${said}`, isFinal: true };
     if (isCertificateFault(each)) {

@@ -15,9 +15,7 @@ export const plainAccess = kafkaAccess({
   ca: '',
   certificate: '',
   key: '',
-  user: '',
-  password: '',
-  mechanism: 'PLAIN',
+  sasl: undefined,
 });
 
 export function testOptions(more: Partial<KafkaLogOptions> = {}): KafkaLogOptions {

@@ -3,7 +3,13 @@ import { dirname, join } from 'node:path';
 import { readFile } from 'node:fs/promises';
 import { Admin, Producer } from '@platformatic/kafka';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { kafkaAccess, parseBroker, type AccessTexts } from '../kafka-connection/access.ts';
+import {
+  kafkaAccess,
+  parseBroker,
+  passwordLogin,
+  type SaslMechanism,
+  type TlsChoice,
+} from '../kafka-connection/access.ts';
 import { noLimits, record, texts } from '../../../test/conformance/event-log/event-log.ts';
 import { LogUnavailableError, type EventLogReader, type EventLogWriter } from '../eventlog.ts';
 import { topicName } from './cluster.ts';
@@ -184,20 +190,22 @@ describe.skipIf(kafkaBrokers === '')('the event log on a broker', () => {
 });
 
 describe.skipIf(tlsBrokers === '')('a broker that requires TLS and a user', () => {
-  const optionsWith = async (more: Partial<AccessTexts>) => {
+  interface Access {
+    readonly tls: TlsChoice;
+    readonly ca: string;
+    readonly password: string;
+    readonly mechanism: SaslMechanism;
+  }
+  const optionsWith = async (more: Partial<Access>) => {
     const broker = parseBroker(tlsBrokers);
     if (broker === undefined) throw new Error('expected a broker');
-    const texts_: AccessTexts = {
-      tls: 'auto',
-      ca: await readFile(caFile, 'utf8'),
-      certificate: '',
-      key: '',
-      user: process.env.KAFKA_USER ?? '',
-      password: process.env.KAFKA_PASSWORD ?? '',
-      mechanism: 'SCRAM-SHA-512',
-      ...more,
-    };
-    return testOptions({ brokers: [broker], access: kafkaAccess(texts_) });
+    const { tls = 'auto', ca = await readFile(caFile, 'utf8'), mechanism = 'SCRAM-SHA-512' } = more;
+    const sasl = passwordLogin(
+      process.env.KAFKA_USER ?? '',
+      more.password ?? process.env.KAFKA_PASSWORD ?? '',
+      mechanism,
+    );
+    return testOptions({ brokers: [broker], access: kafkaAccess({ tls, ca, certificate: '', key: '', sasl }) });
   };
 
   it.each(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const)('%s: appends and reads', async (mechanism) => {
@@ -227,8 +235,8 @@ describe.skipIf(mutualBrokers === '')('a broker that requires a client certifica
     const broker = parseBroker(mutualBrokers);
     if (broker === undefined) throw new Error('expected a broker');
     const ca = await readFile(caFile, 'utf8');
-    const login = { user: '', password: '', mechanism: 'PLAIN' } as const;
-    return testOptions({ brokers: [broker], access: kafkaAccess({ tls: 'auto', ca, certificate, key, ...login }) });
+    const access = kafkaAccess({ tls: 'auto', ca, certificate, key, sasl: undefined });
+    return testOptions({ brokers: [broker], access });
   };
 
   it('appends and reads with the certificate and its key', async () => {

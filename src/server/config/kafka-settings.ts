@@ -51,21 +51,55 @@ export const kafkaSettings = {
     env: 'MILLRACE_KAFKA_USER',
     type: 'string',
     default: '',
-    help: 'SASL user for the brokers. Empty for no authentication.',
+    help: 'SASL user for the brokers, or client id for OAUTHBEARER. Empty for no authentication, and for AWS_MSK_IAM.',
   },
   kafkaPassword: {
     env: 'MILLRACE_KAFKA_PASSWORD',
     type: 'string',
     default: '',
     secret: true,
-    help: 'Password of MILLRACE_KAFKA_USER.',
+    help: 'Password of MILLRACE_KAFKA_USER, or client secret for OAUTHBEARER.',
   },
   kafkaSasl: {
     env: 'MILLRACE_KAFKA_SASL',
     type: 'choice',
     default: 'SCRAM-SHA-512',
-    choices: ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'],
-    help: 'SASL mechanism of MILLRACE_KAFKA_USER.',
+    choices: ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER', 'AWS_MSK_IAM'],
+    help:
+      'SASL mechanism of MILLRACE_KAFKA_USER. `OAUTHBEARER`: tokens of MILLRACE_KAFKA_OAUTH_TOKEN_URL. `AWS_MSK_IAM`: tokens signed with ' +
+      'the AWS credentials of the process (environment, web identity, container or instance role).',
+  },
+  kafkaOauthTokenUrl: {
+    env: 'MILLRACE_KAFKA_OAUTH_TOKEN_URL',
+    type: 'string',
+    default: '',
+    help: 'Token endpoint of the OAuth provider, which issues tokens for MILLRACE_KAFKA_USER and MILLRACE_KAFKA_PASSWORD (client credentials).',
+  },
+  kafkaOauthScope: {
+    env: 'MILLRACE_KAFKA_OAUTH_SCOPE',
+    type: 'string',
+    default: '',
+    help: 'Scopes to request from MILLRACE_KAFKA_OAUTH_TOKEN_URL, with spaces between. Empty for those of the client.',
+  },
+  kafkaOauthExtensions: {
+    env: 'MILLRACE_KAFKA_OAUTH_EXTENSIONS',
+    type: 'string',
+    default: '',
+    help: 'SASL extensions to send with a token: name=value, comma-separated, such as `logicalCluster=lkc-1,identityPoolId=pool-1`.',
+  },
+  kafkaAwsRegion: {
+    env: 'MILLRACE_KAFKA_AWS_REGION',
+    type: 'string',
+    default: '',
+    help: 'Region of the MSK cluster, for AWS_MSK_IAM. Empty for the one in the names of KAFKA_BROKERS.',
+  },
+  kafkaRack: {
+    env: 'MILLRACE_KAFKA_RACK',
+    type: 'string',
+    default: '',
+    help:
+      'Zone of this process, as in `broker.rack`: the pipeline reads from a replica in it, if the brokers permit it ' +
+      '(`replica.selector.class`). Empty for the leader of each partition.',
   },
   kafkaGroup: {
     env: 'MILLRACE_KAFKA_GROUP',

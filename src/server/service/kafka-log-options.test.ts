@@ -16,6 +16,12 @@ const settings: KafkaSettings = {
   kafkaUser: '',
   kafkaPassword: '',
   kafkaSasl: 'SCRAM-SHA-512',
+  kafkaOauthTokenUrl: '',
+  kafkaOauthScope: '',
+  kafkaOauthExtensions: '',
+  kafkaAwsRegion: '',
+  kafkaRack: '',
+  outboundCa: '',
   kafkaGroup: '',
   slots: 64,
   captureBodyBytesMax: 20_971_520,
@@ -40,6 +46,7 @@ it('brokers by name or address, with or without a port; no authentication or enc
     replication: 3,
     minInsync: 2,
     bodyBytesMax: 20_971_520,
+    rack: '',
     group: 'millrace',
   });
 });
@@ -62,7 +69,45 @@ it('with a user the connection is encrypted and checked, by an authority from a 
   });
 });
 
+const oauth: Partial<KafkaSettings> = {
+  kafkaSasl: 'OAUTHBEARER',
+  kafkaUser: 'id',
+  kafkaPassword: 'hunter2',
+  kafkaOauthTokenUrl: 'https://idp.example.com/token',
+};
+const msk: Partial<KafkaSettings> = {
+  kafkaSasl: 'AWS_MSK_IAM',
+  kafkaBrokers: 'b-1.demo.abc123.c2.kafka.eu-central-1.amazonaws.com:9098',
+};
+
+it.each<[Partial<KafkaSettings>, Record<string, string>?]>([
+  [msk],
+  [{ ...msk, kafkaBrokers: 'boot-abc.c1.kafka-serverless.us-east-1.amazonaws.com:9098' }],
+  [{ ...msk, kafkaBrokers: 'kafka.internal:9098', kafkaAwsRegion: 'ap-south-1' }],
+  [oauth],
+  [
+    { ...oauth, kafkaOauthExtensions: 'logicalCluster=lkc-1, identityPoolId=pool-1' },
+    { logicalCluster: 'lkc-1', identityPoolId: 'pool-1' },
+  ],
+])('tokens are used, with encryption, for %o', async (more, oauthBearerExtensions = {}) => {
+  const { access } = await kafkaLogOptions({ ...settings, ...more });
+  expect(access).toMatchObject({ tls: { rejectUnauthorized: true }, sasl: { mechanism: 'OAUTHBEARER' } });
+  expect(access.sasl?.oauthBearerExtensions ?? {}).toEqual(oauthBearerExtensions);
+  expect(JSON.stringify(access)).not.toContain('hunter2');
+});
+
 it.each<[Partial<KafkaSettings>, RegExp]>([
+  [{ ...oauth, kafkaOauthTokenUrl: '' }, /expected MILLRACE_KAFKA_OAUTH_TOKEN_URL to be the http\(s\) .*, got none/],
+  [
+    { ...oauth, kafkaOauthTokenUrl: 'https://me:hunter2@idp.example.com' },
+    /without user and password, .* got something else(?!.*hunter2)/,
+  ],
+  [{ ...oauth, kafkaUser: '' }, /client id and secret\) .*, got no MILLRACE_KAFKA_USER/],
+  [{ ...oauth, kafkaOauthExtensions: 'auth=x' }, /expected MILLRACE_KAFKA_OAUTH_EXTENSIONS to be comma-separated/],
+  [{ ...oauth, kafkaSasl: 'PLAIN' }, /MILLRACE_KAFKA_SASL=OAUTHBEARER with MILLRACE_KAFKA_OAUTH_TOKEN_URL, got: PLAIN/],
+  [{ ...msk, kafkaUser: 'me' }, /expected no MILLRACE_KAFKA_USER with MILLRACE_KAFKA_SASL=AWS_MSK_IAM/],
+  [{ ...msk, kafkaBrokers: 'kafka:9098' }, /expected MILLRACE_KAFKA_AWS_REGION .*, got none, and no name of MSK/],
+  [{ ...msk, kafkaAwsRegion: 'eu west/1' }, /expected MILLRACE_KAFKA_AWS_REGION .*, got eu west\/1/],
   [{ kafkaBrokers: 'user:secret@kafka:9092' }, /^expected KAFKA_BROKERS to be comma-separated host:port(?!.*secret)/],
   [{ kafkaTopicPrefix: 'mill race' }, /^expected MILLRACE_KAFKA_TOPIC_PREFIX/],
   [{ kafkaReplication: 1 }, /MILLRACE_KAFKA_MIN_INSYNC to be at most MILLRACE_KAFKA_REPLICATION, got: 2 of 1/],

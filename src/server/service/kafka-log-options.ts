@@ -1,25 +1,25 @@
 import { readFile } from 'node:fs/promises';
 import type { Settings } from '../config/settings.ts';
 import { kafkaAccess, parseBroker, type KafkaBroker } from '../../log/kafka-connection/access.ts';
+import { kafkaSasl, type KafkaSaslSettings } from './kafka-sasl.ts';
 import type { KafkaLogOptions } from './stores.ts';
 
-export type KafkaSettings = Pick<
-  Settings,
-  | 'kafkaBrokers'
-  | 'kafkaTopicPrefix'
-  | 'kafkaReplication'
-  | 'kafkaMinInsync'
-  | 'kafkaTls'
-  | 'kafkaTlsCa'
-  | 'kafkaTlsCertificate'
-  | 'kafkaTlsKey'
-  | 'kafkaUser'
-  | 'kafkaPassword'
-  | 'kafkaSasl'
-  | 'kafkaGroup'
-  | 'slots'
-  | 'captureBodyBytesMax'
->;
+export type KafkaSettings = KafkaSaslSettings &
+  Pick<
+    Settings,
+    | 'kafkaBrokers'
+    | 'kafkaTopicPrefix'
+    | 'kafkaReplication'
+    | 'kafkaMinInsync'
+    | 'kafkaTls'
+    | 'kafkaTlsCa'
+    | 'kafkaTlsCertificate'
+    | 'kafkaTlsKey'
+    | 'kafkaRack'
+    | 'kafkaGroup'
+    | 'slots'
+    | 'captureBodyBytesMax'
+  >;
 
 const topicForm = /^[A-Za-z0-9._-]{1,200}$/;
 /** Value of `MILLRACE_KAFKA_GROUP` that means no group. */
@@ -39,16 +39,14 @@ export async function kafkaLogOptions(settings: KafkaSettings): Promise<KafkaLog
   if ((settings.kafkaTlsCertificate === '') !== (settings.kafkaTlsKey === '')) {
     throw new Error('expected MILLRACE_KAFKA_TLS_CERTIFICATE and MILLRACE_KAFKA_TLS_KEY, got one of them');
   }
+  const brokers = brokersOf(settings.kafkaBrokers);
   const access = kafkaAccess({
     tls: settings.kafkaTls,
     ca: await textOf('MILLRACE_KAFKA_TLS_CA', settings.kafkaTlsCa),
     certificate: await textOf('MILLRACE_KAFKA_TLS_CERTIFICATE', settings.kafkaTlsCertificate),
     key: await textOf('MILLRACE_KAFKA_TLS_KEY', settings.kafkaTlsKey),
-    user: settings.kafkaUser,
-    password: settings.kafkaPassword,
-    mechanism: settings.kafkaSasl,
+    sasl: kafkaSasl(settings, brokers),
   });
-  const brokers = brokersOf(settings.kafkaBrokers);
   return {
     brokers,
     access,
@@ -57,6 +55,7 @@ export async function kafkaLogOptions(settings: KafkaSettings): Promise<KafkaLog
     replication,
     minInsync,
     bodyBytesMax: settings.captureBodyBytesMax,
+    rack: settings.kafkaRack,
     group: settings.kafkaGroup === noGroup ? undefined : settings.kafkaGroup || topicPrefix,
   };
 }

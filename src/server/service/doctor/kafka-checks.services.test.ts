@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Admin } from '@platformatic/kafka';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { kafkaBrokers, kafkaTls } from '../../../../test/support/kafka-servers.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { kafkaBrokers, kafkaTls, kafkaTokenBrokers } from '../../../../test/support/kafka-servers.ts';
+import { startTokenEndpoint } from '../../../../test/support/kafka-tokens.ts';
 import { useDatabase } from '../../../../test/support/postgres-database.ts';
 import { record } from '../../../../test/conformance/event-log/event-log.ts';
 import { migrate } from '../../../stores/metadata/migrate.ts';
@@ -171,6 +172,67 @@ describe.skipIf(!isHere)('checks of Kafka', () => {
       ]);
       expect(JSON.stringify(findings)).not.toContain('hunter2');
     }
+  });
+
+  afterEach(() => vi.unstubAllEnvs());
+
+  it('wrong secrets, expired tokens, no AWS credentials and a missing region are found, without the secrets', async () => {
+    await using endpoint = await startTokenEndpoint('client"ü', 'hunter2:/+"ü');
+    const tokens = {
+      KAFKA_BROKERS: kafkaTokenBrokers,
+      MILLRACE_KAFKA_TLS: 'off',
+      MILLRACE_KAFKA_SASL: 'OAUTHBEARER',
+      MILLRACE_KAFKA_USER: 'client"ü',
+      MILLRACE_KAFKA_PASSWORD: 'hunter2:/+"ü',
+      MILLRACE_KAFKA_OAUTH_TOKEN_URL: endpoint.url,
+    };
+    const msk = {
+      ...tokens,
+      MILLRACE_KAFKA_SASL: 'AWS_MSK_IAM',
+      MILLRACE_KAFKA_USER: '',
+      MILLRACE_KAFKA_OAUTH_TOKEN_URL: '',
+      MILLRACE_KAFKA_AWS_REGION: 'eu-west-1',
+    };
+    for (const name of Object.keys(process.env).filter((each) => each.startsWith('AWS_'))) vi.stubEnv(name, undefined);
+    for (const name of ['AWS_SHARED_CREDENTIALS_FILE', 'AWS_CONFIG_FILE']) vi.stubEnv(name, '/nowhere');
+    vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+    expect(await found(tokens)).toEqual([]);
+    const isFound = async (more: Readonly<Record<string, string>>, detail: RegExp): Promise<void> => {
+      const { faults, findings } = await diagnose({ ...env, ...more }, [kafkaPart]);
+      expect(faults()).toMatchObject([
+        { code: 'kafka_reachable', state: 'failed', detail: expect.stringMatching(detail) },
+      ]);
+      expect(JSON.stringify(findings)).not.toMatch(/hunter2|AKIA|eyJ/);
+    };
+    await isFound({ ...tokens, MILLRACE_KAFKA_PASSWORD: 'hunter2' }, /\(invalid_client\): check MILLRACE_KAFKA_USER/);
+    await isFound({ ...tokens, MILLRACE_KAFKA_OAUTH_TOKEN_URL: 'http://127.0.0.1:9/' }, /no token from .*ECONNREFUSED/);
+    await isFound({ ...msk, MILLRACE_KAFKA_AWS_REGION: '' }, /expected MILLRACE_KAFKA_AWS_REGION to be the region/);
+    await isFound(msk, /expected AWS credentials .*, got none/);
+    endpoint.lifeSeconds = -30;
+    await isFound(tokens, /refuses the token \(invalid_token\)/);
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIA');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'hunter2');
+    await isFound(msk, /refuses the token \(invalid_token\)/);
+  });
+
+  it('a zone without brokers, and brokers that permit no reading from replicas, are found', async () => {
+    expect(await found({ MILLRACE_KAFKA_RACK: 'zone "ü"' })).toMatchObject([
+      {
+        code: 'kafka_rack',
+        state: 'warning',
+        detail: 'expected a broker in the zone "zone "ü"", got brokers without one',
+      },
+    ]);
+    const inspection = await inspectKafkaLog(loadSettings({ env }).settings);
+    expect(await inspection.replicaSelector()).toBe('');
+    await inspection[Symbol.asyncDispose]();
+    const findWith = async (selector: string | number) => {
+      const subject = { racks: ['a', 'b'], replicaSelector: async () => selector, settings: { kafkaRack: 'b' } };
+      return await kafkaPart.checks['kafka_rack']?.find(subject as never);
+    };
+    expect(await findWith('')).toEqual(['the brokers have no replica.selector.class']);
+    expect(await findWith('org.apache.kafka.common.replica.RackAwareReplicaSelector')).toBe('b');
+    expect(await findWith(29)).toMatch(/cannot be read/);
   });
 
   it('partitions without a leader or with few replicas in sync, and settings that cannot be read, are found', () => {

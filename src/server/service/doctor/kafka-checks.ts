@@ -42,7 +42,7 @@ export const kafkaPart = definePart<KafkaSubject>({
       checks: 'a broker of `KAFKA_BROKERS` accepts the encryption and the user, and supports the requests of the log',
       severity: 'failed',
       advice:
-        'Correct `KAFKA_BROKERS`, `MILLRACE_KAFKA_TLS…`, `MILLRACE_KAFKA_USER` or `MILLRACE_KAFKA_SASL`, as the message says; Kafka must be 3.6 or newer.',
+        'Correct `KAFKA_BROKERS`, `MILLRACE_KAFKA_TLS…`, `MILLRACE_KAFKA_USER`, `MILLRACE_KAFKA_SASL` or what issues the tokens, as the message says; Kafka must be 3.6 or newer.',
       find: ({ brokers }) => `${brokers} ${brokers === 1 ? 'broker' : 'brokers'}`,
     },
     kafka_brokers: {
@@ -129,6 +129,13 @@ export const kafkaPart = definePart<KafkaSubject>({
           ({ isrNodes, replicaNodes }) => isrNodes.length >= kafkaMinInsync && isrNodes.length < replicaNodes.length,
         ),
       ],
+    },
+    kafka_rack: {
+      checks: 'brokers are in the zone `MILLRACE_KAFKA_RACK`, and permit reading from replicas in it',
+      severity: 'warning',
+      advice:
+        'Set `MILLRACE_KAFKA_RACK` to a value of `broker.rack`, and `replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector` on the brokers; until then all is read from the leaders.',
+      find: findRackFaults,
     },
     log_identity: {
       checks:
@@ -232,6 +239,18 @@ async function findDeletedEarly({ ranges, progress, settings, topics }: KafkaSub
     const what = `"${topics[at]?.name}" lacks records that were stored less than ${hours} hours ago`;
     return slotFault(what, [...new Set(early.map(({ slot }) => slot))]) ?? [];
   });
+}
+
+async function findRackFaults({ racks, replicaSelector, settings }: KafkaSubject): Promise<Outcome> {
+  const { kafkaRack: rack } = settings;
+  if (rack === '') return 'MILLRACE_KAFKA_RACK is not set';
+  if (!racks.includes(rack)) {
+    const found = racks.length === 0 ? 'brokers without one' : racks.map((each) => `"${each}"`).join(', ');
+    return [`expected a broker in the zone "${rack}", got ${found}`];
+  }
+  const selector = await replicaSelector();
+  if (typeof selector === 'number') return `${rack}; replica.selector.class cannot be read (Kafka's error ${selector})`;
+  return selector === '' ? ['the brokers have no replica.selector.class'] : rack;
 }
 
 async function findMissingOffsets({ group, offsets, progress, topics }: KafkaSubject): Promise<Outcome> {

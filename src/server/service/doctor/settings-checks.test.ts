@@ -13,6 +13,12 @@ const cluster = {
   CLICKHOUSE_URL: 'http://ch:8123/m',
   MILLRACE_IMPORT_STAGING: 's3://bucket/staging',
 };
+const oauth = {
+  MILLRACE_KAFKA_SASL: 'OAUTHBEARER',
+  MILLRACE_KAFKA_USER: 'id',
+  MILLRACE_KAFKA_PASSWORD: 'secret',
+  MILLRACE_KAFKA_OAUTH_TOKEN_URL: 'https://idp.internal/token',
+};
 const guard = 'MILLRACE_ALLOW_FAILPOINTS';
 
 describe('checks of the settings', () => {
@@ -108,6 +114,39 @@ describe('checks of the settings', () => {
       'warning',
       /TLS is off/,
       /verify/,
+    ],
+    [
+      'settings_kafka_password',
+      {
+        ...cluster,
+        MILLRACE_KAFKA_SASL: 'AWS_MSK_IAM',
+        MILLRACE_KAFKA_AWS_REGION: 'eu-west-1',
+        MILLRACE_KAFKA_TLS: 'off',
+      },
+      'warning',
+      /AWS_MSK_IAM, and MILLRACE_KAFKA_TLS is off/,
+      /verify/,
+    ],
+    [
+      'settings_kafka_password',
+      { ...cluster, ...oauth, MILLRACE_KAFKA_OAUTH_TOKEN_URL: 'http://idp.internal/token' },
+      'warning',
+      /is http: it receives MILLRACE_KAFKA_PASSWORD without encryption/,
+      /https/,
+    ],
+    [
+      'settings_kafka',
+      { ...cluster, MILLRACE_KAFKA_SASL: 'AWS_MSK_IAM' },
+      'failed',
+      /expected MILLRACE_KAFKA_AWS_REGION to be the region of the cluster .*, got none/,
+      /Correct the setting/,
+    ],
+    [
+      'settings_kafka',
+      { ...cluster, ...oauth, MILLRACE_KAFKA_PASSWORD: '' },
+      'failed',
+      /client id and secret\) .*, got no MILLRACE_KAFKA_PASSWORD/,
+      /Correct the setting/,
     ],
     [
       'settings_kafka_password',

@@ -42,14 +42,11 @@ export const settingsPart = definePart<SettingsSubject>({
         eventLogOf(settings) === 'kafka' ? findFewCopies(settings) : skip('KAFKA_BROKERS is not set'),
     },
     settings_kafka_password: {
-      checks: 'the password of Kafka is sent encrypted',
+      checks: 'the password or token for Kafka is sent encrypted, and so is the secret that it is issued for',
       severity: 'warning',
-      advice: 'Set `MILLRACE_KAFKA_TLS=verify` and use the TLS port of the brokers.',
-      find: ({ settings: { kafkaUser, kafkaTls } }) => {
-        if (kafkaUser === '') return 'no user is set';
-        if (kafkaTls === 'off') return ['MILLRACE_KAFKA_USER is set, and MILLRACE_KAFKA_TLS is off'];
-        return kafkaTls === 'no verify' ? ['MILLRACE_KAFKA_TLS is "no verify": any server can pose as the broker'] : [];
-      },
+      advice:
+        'Set `MILLRACE_KAFKA_TLS=verify` and use the TLS port of the brokers, and an https address in `MILLRACE_KAFKA_OAUTH_TOKEN_URL`.',
+      find: findPlainSecrets,
     },
     settings_certificates: {
       checks: 'files of certificates exist and contain certificates (PEM)',
@@ -133,6 +130,19 @@ export const settingsPart = definePart<SettingsSubject>({
 
 function skip(reason: string): never {
   throw new CheckSkippedError(reason);
+}
+
+function findPlainSecrets({ settings }: SettingsSubject): Outcome {
+  const { kafkaUser, kafkaSasl, kafkaTls, kafkaOauthTokenUrl } = settings;
+  const login = kafkaSasl === 'AWS_MSK_IAM' ? 'MILLRACE_KAFKA_SASL is AWS_MSK_IAM' : 'MILLRACE_KAFKA_USER is set';
+  if (kafkaUser === '' && kafkaSasl !== 'AWS_MSK_IAM') return 'no user is set';
+  return [
+    ...(kafkaTls === 'off' ? [`${login}, and MILLRACE_KAFKA_TLS is off`] : []),
+    ...(kafkaTls === 'no verify' ? ['MILLRACE_KAFKA_TLS is "no verify": any server can pose as the broker'] : []),
+    ...(kafkaOauthTokenUrl.startsWith('http:')
+      ? ['MILLRACE_KAFKA_OAUTH_TOKEN_URL is http: it receives MILLRACE_KAFKA_PASSWORD without encryption']
+      : []),
+  ];
 }
 
 function findFewCopies({ kafkaReplication: replication, kafkaMinInsync: minInsync }: Settings): Outcome {
