@@ -21,7 +21,7 @@ export const operators = [
 ] as const;
 export type Operator = (typeof operators)[number]['value'];
 
-export function needsValue(operator: Operator): boolean {
+export function needsValue(operator: string): boolean {
   return operator !== 'is_set' && operator !== 'is_not_set';
 }
 

@@ -55,6 +55,15 @@ describe('the fields of a selection of events', () => {
     );
   });
 
+  it('are described with an ellipsis for each value that an erasure does not keep', () => {
+    const properties = [
+      { key: 'price "€"', operator: 'gte' },
+      { key: 'plan' },
+      { key: 'coupon', operator: 'is_set' },
+    ] as const;
+    expect(describeSelection({ properties: [...properties] })).toBe('price "€" ≥ …; plan is …; coupon is set');
+  });
+
   it('show what the service reports about them', () => {
     const body = { code: 'invalid_input', detail: 'Expected a day or time.', attr: 'selection__after' } as const;
     const nested = { code: 'max_length', detail: 'Too long.', attr: 'selection__distinct_ids__3' } as const;

@@ -1,6 +1,6 @@
 import type { EventSelection } from '../../../src/wire/contract/event-selection.ts';
 import { ApiError } from '../api/api-error.ts';
-import { operators, type PropertyFilter } from '../api/property-filter.ts';
+import { needsValue, operators, type PropertyFilter } from '../api/property-filter.ts';
 
 /** What the fields of a selection of stored events hold. */
 export interface SelectionDraft {
@@ -62,12 +62,14 @@ export function describeSelection(selection: EventSelection): string {
     .join('; ');
 }
 
+/** An erasure keeps no values of its filters; an ellipsis takes their place. */
 function describeFilter({ key, operator = 'exact', value }: NonNullable<EventSelection['properties']>[number]): string {
   const label = operators.find((each) => each.value === operator)?.label ?? operator;
+  if (!needsValue(operator)) return `${key} ${label}`;
   const texts = (Array.isArray(value) ? value : [value]).map((each) =>
     typeof each === 'string' ? each : JSON.stringify(each),
   );
-  return value === undefined ? `${key} ${label}` : `${key} ${label} ${texts.join(' or ')}`;
+  return `${key} ${label} ${value === undefined ? '…' : texts.join(' or ')}`;
 }
 
 /** Returns the different lines of a text that are not empty. Spaces are part of a name or id. */
