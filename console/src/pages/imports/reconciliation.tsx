@@ -11,14 +11,13 @@ import { importVerdicts } from '../../../../src/wire/contract/import-run-states.
 import { Notice } from '../../components/notice.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { plainText } from '../../components/plain-text.ts';
-import { saveFile, toCsv } from '../../components/save-file.ts';
+import { saveFile } from '../../components/save-file.ts';
 import { Section } from '../../components/section.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { UserText } from '../../components/user-text.tsx';
+import { countLabels, countNamesOf, countOf, csvOf, differs, isCellOff, totalOf, type Row } from './day-counts.ts';
 import { runPath, type RunIds } from './imports-query.ts';
 import { reportQuery, type Report, type ReportCell, type ReportDay } from './run-results.ts';
-
-type Row = ReportDay & { readonly counts: readonly ReportCell[] };
 
 interface ReportOptions {
   readonly ids: RunIds;
@@ -167,38 +166,18 @@ function EventNamePager({ count, from, onFrom }: EventNamePagerProps) {
   );
 }
 
-type CountName = 'to_load' | 'loaded' | 'verified' | 'duplicates' | 'rejected';
-
-const countLabels: Readonly<Record<CountName, string>> = {
-  to_load: 'To load',
-  loaded: 'Loaded',
-  verified: 'Verified',
-  duplicates: 'Duplicates',
-  rejected: 'Rejected by the target',
-};
-const countNames = Object.keys(countLabels) as readonly CountName[];
-
-/** Loaded and verified counts must equal the count to load. */
-function differs(day: ReportDay, name: CountName): boolean {
-  return (name === 'loaded' || name === 'verified') && day[name] !== null && day[name] !== day.to_load;
-}
-
-function totalOf(days: readonly ReportDay[], name: CountName): number | null {
-  return days.some((day) => day[name] === null) ? null : days.reduce((sum, day) => sum + (day[name] ?? 0), 0);
-}
-
 function columnsOf(events: readonly string[], from: number, days: readonly ReportDay[]): readonly Column<Row>[] {
   return [
     { id: 'day', header: 'Day', width: '8rem', sortBy: (row) => row.day, cell: (row) => row.day, total: 'Total' },
-    ...countNames.map((name): Column<Row> => ({
+    ...countNamesOf(days).map((name): Column<Row> => ({
       id: name,
       header: countLabels[name],
       width: name === 'rejected' ? '11rem' : '7rem',
       align: 'end',
-      sortBy: (row) => row[name],
+      sortBy: (row) => countOf(row, name),
       cell: (row) => (
         <span className={differs(row, name) ? 'text-danger' : ''}>
-          <NumberText value={row[name]} />
+          <NumberText value={countOf(row, name)} />
         </span>
       ),
       total: <NumberText value={totalOf(days, name)} />,
@@ -214,25 +193,25 @@ function columnsOf(events: readonly string[], from: number, days: readonly Repor
   ];
 }
 
-/** Writes a row per day, with a column for each event name: the verified count, or the loaded one if not verified. */
-function csvOf(rows: readonly Row[], events: readonly string[]): string {
-  const eventCount = (cell: ReportCell | undefined): number =>
-    cell === undefined ? 0 : typeof cell === 'number' ? cell : (cell[2] ?? cell[1]);
-  const lines = rows.map((row) => [
-    row.day,
-    ...countNames.map((name) => row[name]),
-    ...events.map((_event, index) => eventCount(row.counts[index])),
-  ]);
-  return toCsv([['day', ...countNames, ...events], ...lines]);
-}
-
-/** Shows all three counts of a cell if they differ. */
+/** Shows all counts of a cell if they differ. */
 function CellText({ cell }: { readonly cell: ReportCell | undefined }) {
   if (cell === undefined || typeof cell === 'number') return <NumberText value={cell} />;
-  const [toLoad, loaded, found] = cell;
-  const differs = toLoad !== loaded || (found !== null && found !== loaded);
+  const [toLoad, loaded, found, expired = 0] = cell;
+  const isOff = isCellOff(cell);
+  if (expired > 0 && !isOff) {
+    return (
+      <span className="text-soft">
+        {found !== 0 && (
+          <>
+            <NumberText value={found} />,{' '}
+          </>
+        )}
+        <NumberText value={expired} /> expired
+      </span>
+    );
+  }
   return (
-    <span className={differs ? 'text-danger' : ''}>
+    <span className={isOff ? 'text-danger' : ''}>
       <NumberText value={found ?? loaded} /> of <NumberText value={toLoad} />
       <span className="sr-only">
         {found === null ? ' loaded, not compared with the store' : ` found in the store, ${loaded} loaded`}

@@ -46,8 +46,11 @@ export interface Report {
   readonly differences: { readonly list: readonly Difference[]; readonly more: number };
 }
 
-/** One number if all three counts agree, otherwise each of them; `found` is null if the store was not compared. */
-export type ReportCell = number | readonly [toLoad: number, loaded: number, found: number | null];
+/**
+ * One number if all three counts agree, otherwise each of them, and the events that have expired since, if any; `found` is null if the
+ * store was not compared.
+ */
+export type ReportCell = number | readonly [toLoad: number, loaded: number, found: number | null, expired?: number];
 
 export interface ReportDay {
   readonly day: string;
@@ -56,6 +59,8 @@ export interface ReportDay {
   readonly loaded: number;
   readonly rejected: number;
   readonly verified: number | null;
+  /** Absent if none has expired. */
+  readonly expired?: number;
 }
 
 interface Difference {

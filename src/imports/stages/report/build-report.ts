@@ -157,8 +157,12 @@ function conclude({ run, days, check, verify, isLoaded, off }: Facts): Conclusio
   }
   const there = verify.stored_by_others ?? 0;
   const expired = verify.expired ?? 0;
+  const kept = run.totals.loaded - expired;
   const left = expired === 0 ? '' : ' that have not expired';
-  const loaded = counted(run.totals.loaded - expired, 'loaded event') + left;
+  const stored =
+    kept === 0 && expired > 0
+      ? 'Every loaded event has expired, so none is left to compare.'
+      : `The store holds all of the ${counted(kept, 'loaded event')}${left}, each with every property.`;
   const others =
     there === 0
       ? ''
@@ -166,7 +170,7 @@ function conclude({ run, days, check, verify, isLoaded, off }: Facts): Conclusio
   const rejected = run.totals.rejected === 0 ? '' : ` Rejected: ${counted(run.totals.rejected, 'record')}.`;
   return {
     verdict: 'exact',
-    summary: `The store holds all of the ${loaded}, each with every property.${others}${expiredText(expired)}${rejected}`,
+    summary: `${stored}${others}${expiredText(expired)}${rejected}`,
   };
 }
 

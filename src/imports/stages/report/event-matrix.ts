@@ -11,7 +11,10 @@ interface Cell {
   loaded: number;
   /** Meaningless if the store was not read. */
   found: number;
+  expired: number;
 }
+
+const noEvents: Readonly<Cell> = { toLoad: 0, loaded: 0, found: 0, expired: 0 };
 
 interface EventMatrix {
   readonly days: readonly DayLine[];
@@ -49,7 +52,7 @@ function cellsByDay(days: readonly StoredDay[], { check, verify, refused }: Foun
   const cellOf = (day: string, event: string): Cell => {
     const cells = byDay.get(day) ?? new Map<string, Cell>();
     byDay.set(day, cells);
-    const cell = cells.get(event) ?? { toLoad: 0, loaded: 0, found: 0 };
+    const cell = cells.get(event) ?? { ...noEvents };
     cells.set(event, cell);
     return cell;
   };
@@ -64,7 +67,9 @@ function cellsByDay(days: readonly StoredDay[], { check, verify, refused }: Foun
     }
   }
   // Only differences are listed; everything else was found as loaded.
-  for (const { day, event, found } of verify?.cells ?? []) cellOf(day, event).found = found;
+  for (const { day, event, found, expired = 0 } of verify?.cells ?? []) {
+    Object.assign(cellOf(day, event), { found, expired });
+  }
   return byDay;
 }
 
@@ -72,7 +77,7 @@ function totalsByName(byDay: ReadonlyMap<string, ReadonlyMap<string, Cell>>): Ma
   const totals = new Map<string, Cell>();
   for (const cells of byDay.values()) {
     for (const [name, cell] of cells) {
-      const total = totals.get(name) ?? { toLoad: 0, loaded: 0, found: 0 };
+      const total = totals.get(name) ?? { ...noEvents };
       totals.set(name, total);
       add(total, cell);
     }
@@ -84,10 +89,11 @@ function add(total: Cell, cell: Cell): void {
   total.toLoad += cell.toLoad;
   total.loaded += cell.loaded;
   total.found += cell.found;
+  total.expired += cell.expired;
 }
 
 function summed(cells: Iterable<Cell>): Cell {
-  const total = { toLoad: 0, loaded: 0, found: 0 };
+  const total = { ...noEvents };
   for (const cell of cells) add(total, cell);
   return total;
 }
@@ -106,7 +112,12 @@ function dayLine(
     loaded: stored?.accepted ?? 0,
     rejected: stored?.rejected ?? 0,
     verified: isRead ? total.found : null,
+    ...expiredOf(total),
   };
+}
+
+function expiredOf({ expired }: Cell): Pick<DayLine, 'expired'> {
+  return expired === 0 ? {} : { expired };
 }
 
 function eventLines(
@@ -122,6 +133,7 @@ function eventLines(
     loaded: cell.loaded,
     rejected: Math.max(0, cell.loaded === 0 ? 0 : cell.toLoad - cell.loaded),
     verified: isRead ? cell.found : null,
+    ...expiredOf(cell),
   });
   const cellsOf = (names: readonly string[]): Cell[] => names.flatMap((name) => totals.get(name) ?? []);
   const lines = own.map((name) => lineOf(name, 1, summed(cellsOf([name]))));
@@ -133,8 +145,8 @@ function rowOf(cells: ReadonlyMap<string, Cell>, own: readonly string[], isRead:
   const rest = summed([...cells].filter(([name]) => !known.has(name)).map(([, cell]) => cell));
   return [...own.map((name) => cells.get(name)), rest].map((cell): ReportCell => {
     if (cell === undefined) return 0;
-    const { toLoad, loaded, found } = cell;
+    const { toLoad, loaded, found, expired } = cell;
     if (toLoad === loaded && (!isRead || found === toLoad)) return toLoad;
-    return [toLoad, loaded, isRead ? found : null];
+    return expired === 0 ? [toLoad, loaded, isRead ? found : null] : [toLoad, loaded, found, expired];
   });
 }

@@ -91,9 +91,11 @@ function foundNote(events: ReportResult['totals']['events']): string {
   const { verified, loaded, stored_by_others: byOthers, expired = 0 } = events;
   if (verified === null) return 'not read';
   const apart = Math.abs(loaded - expired - verified);
-  const gone = expired === 0 ? '' : `; ${integer(expired)} expired`;
-  const note = (apart === 0 ? 'all that was loaded' : `${integer(apart)} apart`) + gone;
-  return byOthers === null || byOthers === 0 ? note : `${note}; ${integer(byOthers)} by others`;
+  return [
+    apart > 0 ? `${integer(apart)} apart` : expired === 0 ? 'all that was loaded' : 'all that has not expired',
+    ...(expired === 0 ? [] : [`${integer(expired)} expired`]),
+    ...(byOthers === null || byOthers === 0 ? [] : [`${integer(byOthers)} by others`]),
+  ].join('; ');
 }
 
 function balanceSection({ balance }: ReportResult): Html {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { shownName } from './charts.ts';
 import { integer } from '../../../base/integer-text.ts';
 import { bytesText } from './figures.ts';
-import { cut, html as markup, type Html } from '../../../base/html.ts';
+import { cut, html as markup, nothing, type Html } from '../../../base/html.ts';
 import type { DayLine, EventLine, PartLine, ReportResult } from './report.ts';
 
 /** Longer tables are collapsed. */
@@ -13,25 +13,35 @@ const daysShownMax = 4_000;
 
 export function dayTable({ days }: Pick<ReportResult, 'days'>): Html {
   const shown = days.slice(0, daysShownMax);
+  const expired = expiredColumn(days);
   const rows = shown.map(
     (line) =>
       markup`<tr class="${isOff(line) ? 'off' : 'on'}"><th scope="row">${line.day}</th><td class="n">${integer(line.to_load)}</td>
 <td class="n">${integer(line.duplicates)}</td><td class="n">${integer(line.loaded)}</td><td class="n">${integer(line.rejected)}</td>
-<td class="n">${found(line.verified)}</td></tr>`,
+<td class="n">${found(line.verified)}</td>${expired.cell(line)}</tr>`,
   );
   const left = days.length - shown.length;
-  const columns = ['Day', 'To load', 'Duplicates', 'Loaded', 'Rejected by the target', 'Found in the store'];
+  const columns = [
+    'Day',
+    'To load',
+    'Duplicates',
+    'Loaded',
+    'Rejected by the target',
+    'Found in the store',
+    ...expired.name,
+  ];
   return folded(`Events by day (${integer(days.length)})`, shown.length, table(columns, rows, notShown(left)));
 }
 
 export function eventTable(events: readonly EventLine[]): Html {
+  const expired = expiredColumn(events);
   const rows = events.map(
     (line) =>
       markup`<tr class="${isOff(line) ? 'off' : 'on'}"><th class="name" scope="row">${nameOf(line)}</th><td class="n">${integer(line.to_load)}</td>
-<td class="n">${integer(line.loaded)}</td><td class="n">${integer(line.rejected)}</td><td class="n">${found(line.verified)}</td></tr>`,
+<td class="n">${integer(line.loaded)}</td><td class="n">${integer(line.rejected)}</td><td class="n">${found(line.verified)}</td>${expired.cell(line)}</tr>`,
   );
   const names = events.reduce((total, line) => total + line.names, 0);
-  const columns = ['Event', 'To load', 'Loaded', 'Rejected by the target', 'Found in the store'];
+  const columns = ['Event', 'To load', 'Loaded', 'Rejected by the target', 'Found in the store', ...expired.name];
   return folded(`Events by name (${integer(names)})`, events.length, table(columns, rows, ''));
 }
 
@@ -89,9 +99,19 @@ function nameOf(line: EventLine): Html {
   return line.event === '' ? markup`${integer(line.names)} other names` : shownName(line.event);
 }
 
-/** Returns whether another number was found than loaded. */
-function isOff({ loaded, verified }: DayLine | EventLine): boolean {
-  return verified !== null && verified !== loaded;
+/** Returns whether another number was found than loaded and not expired. */
+function isOff({ loaded, verified, expired = 0 }: DayLine | EventLine): boolean {
+  return verified !== null && verified + expired !== loaded;
+}
+
+/** The last column, if events of any line have expired; otherwise empty. */
+function expiredColumn(lines: readonly (DayLine | EventLine)[]) {
+  const isShown = lines.some(({ expired }) => expired !== undefined);
+  return {
+    name: isShown ? ['Expired since'] : [],
+    cell: ({ expired = 0 }: DayLine | EventLine): Html =>
+      isShown ? markup`<td class="n">${integer(expired)}</td>` : nothing,
+  };
 }
 
 function found(verified: number | null): string {

@@ -36,7 +36,38 @@ describe('the report of a run', () => {
     expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
     expect(report).toMatchObject({ verdict: 'exact', totals: { events: { expired: 1234 } } });
     expect(report.summary).toMatch(/loaded events that have not expired, .* Expired since: 1,234 events/);
-    expect(reportPage(report)).toContain('all that was loaded; 1,234 expired');
+    expect(reportPage(report)).toContain('all that has not expired; 1,234 expired');
+  });
+
+  it('shows a day whose events have expired without a difference, by day, by name and as a sum', () => {
+    const { verify, check } = small;
+    const [day = '', counts = {}] = Object.entries(check?.days ?? {})[1] ?? [];
+    const [[event, count] = ['', 0]] = Object.entries(counts);
+    const cell = { day, event, expected: count, found: 0, expired: count };
+    const report = buildReport({
+      ...small,
+      verify: verify && { ...verify, found: verify.found - count, expired: count, cells: [cell] },
+    });
+    const line = report.days.find((each) => each.day === day);
+    expect(line).toMatchObject({ expired: count, verified: (line?.loaded ?? 0) - count });
+    expect(report.events.find((each) => each.event === event)).toMatchObject({ expired: count });
+    const column = report.cells.events.indexOf(event);
+    expect(report.cells.rows.find((each) => each.day === day)?.counts[column]).toEqual([count, count, 0, count]);
+    const page = reportPage(report);
+    expect(page.includes('Expired since')).toBe(true);
+    expect(page.includes('class="off"')).toBe(false);
+    expect(reportPage(buildReport(small)).includes('Expired since')).toBe(false);
+  });
+
+  it('states that nothing is left to compare if every event has expired', () => {
+    const { verify, run } = small;
+    const loaded = verify?.expected ?? 0;
+    const report = buildReport({
+      ...small,
+      run: { ...run, totals: { ...run.totals, loaded } },
+      verify: verify && { ...verify, found: 0, expired: loaded },
+    });
+    expect(report.summary).toMatch(/^Every loaded event has expired, so none is left to compare\. Expired since: /);
   });
 
   const faults: readonly [what: string, sum: string, ReportSources][] = [

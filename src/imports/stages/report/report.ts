@@ -140,6 +140,8 @@ export interface DayLine {
   readonly rejected: number;
   /** Found in the target's store; `null` if it was not read. */
   readonly verified: number | null;
+  /** Loaded events that the retention of the project has removed since; absent if none. */
+  readonly expired?: number;
 }
 
 export interface EventLine {
@@ -151,14 +153,15 @@ export interface EventLine {
   readonly loaded: number;
   readonly rejected: number;
   readonly verified: number | null;
+  readonly expired?: number;
 }
 
 /**
  * Day × event. `rows[i].counts[j]` belongs to `events[j]`; the last column is the rest. A single number if the counts to load, loaded and
- * found are equal; otherwise all three (`null` if the store was not read).
+ * found are equal; otherwise all three (`null` if the store was not read), and those that have expired since, if any.
  */
 export interface ReportCells {
   readonly events: readonly string[];
   readonly rows: readonly { readonly day: string; readonly counts: readonly ReportCell[] }[];
 }
-export type ReportCell = number | readonly [toLoad: number, loaded: number, found: number | null];
+export type ReportCell = number | readonly [toLoad: number, loaded: number, found: number | null, expired?: number];
