@@ -2,6 +2,7 @@ import { unattendedHeader } from '../../../src/wire/contract/sign-in-header.ts';
 import { errorOf, unreachable } from './api-error.ts';
 import { watchAttendance } from './attendance.ts';
 import { parseExact } from './exact-json.ts';
+import { fetchWithProgress } from './fetch-with-progress.ts';
 
 /** Absent outside of a page. */
 const attendance = typeof window === 'undefined' ? undefined : watchAttendance(window);
@@ -29,6 +30,25 @@ export async function request<Result>(path: string, options: RequestOptions = {}
   return (text === '' ? undefined : parseExact(text)) as Result;
 }
 
+interface UploadOptions {
+  readonly query: Query;
+  readonly body: Blob;
+  /** Receives the number of bytes sent, while the body is being sent. */
+  readonly onSent: (bytes: number) => void;
+}
+
+/** Works like `request`, for bytes whose progress is shown. */
+export async function upload<Result>(path: string, { query, body, onSent }: UploadOptions): Promise<Result> {
+  const headers = { accept: 'application/json', 'content-type': 'application/octet-stream' };
+  const response = await fetchWithProgress(urlOf(path, query), { method: 'POST', headers, body }, onSent).catch(
+    (error: unknown) => {
+      throw unreachable(error);
+    },
+  );
+  if (!response.ok) throw await errorOf(response);
+  return parseExact(await response.text()) as Result;
+}
+
 /** Works like `request`, for responses that are not JSON. */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
   const { method = 'GET', query, body, headers, signal } = options;
@@ -36,7 +56,7 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
     method,
     headers: {
       accept: 'application/json',
-      // What a user has started, such as an upload, is a use of the session however long it takes.
+      // What a user has started is a use of the session however long it takes.
       ...(method === 'GET' && attendance?.isUnattended() === true ? { [unattendedHeader]: 'true' } : {}),
       ...(isJson(body) ? { 'content-type': 'application/json' } : {}),
       ...headers,

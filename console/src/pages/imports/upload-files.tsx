@@ -3,7 +3,7 @@ import { Upload } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import type { ImportFileRecord } from '../../../../src/wire/contract/import-runs.ts';
 import { apiQuery, projectPath, refresh } from '../../api/queries.ts';
-import { request } from '../../api/request.ts';
+import { request, upload } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { ErrorNote } from '../../components/error-note.tsx';
@@ -298,11 +298,12 @@ async function uploadFile({ projectId, file, from, onProgress }: UploadOptions):
   let offset = from;
   do {
     const chunk = file.slice(offset, offset + chunkBytes);
-    const { bytes } = await request<ImportFileRecord>(filesPath(projectId), {
-      method: 'POST',
+    const start = offset;
+    const { bytes } = await upload<ImportFileRecord>(filesPath(projectId), {
       query: { name: file.name, offset, size: file.size },
-      headers: { 'content-type': 'application/octet-stream' },
       body: chunk,
+      // At most what the chunk adds, since only a response confirms it.
+      onSent: (sent) => onProgress(start + Math.min(sent, chunk.size)),
     });
     offset = bytes;
     onProgress(offset);
