@@ -61,24 +61,6 @@ function factOf(page: ConsoleUnderTest['page'], name: string): Promise<string> {
 
 const idOf = (path: string): string => path.replace(/\/$/, '').split('/').at(-1) ?? '';
 
-/** Holds the responses to the next uploads in the page until `count` of them have arrived. */
-async function finishUploadsTogether(page: ConsoleUnderTest['page'], count: number): Promise<void> {
-  await page.evaluate(`{
-    const send = window.fetch;
-    const held = [];
-    window.fetch = async (url, options) => {
-      const response = await send(url, options);
-      if (options?.method !== 'POST' || !String(url).includes('/import_files')) return response;
-      const text = await response.text();
-      await new Promise((resolve) => {
-        held.push(resolve);
-        if (held.length === ${count}) for (const each of held) each();
-      });
-      return new Response(text, response);
-    };
-  }`);
-}
-
 /** The limit only leaves time for the pause: what the page sends also lifts it. */
 async function resumeAtFullSpeed(page: ConsoleUnderTest['page'], resume: () => Promise<void>): Promise<void> {
   const path = /\/resume\/?$/;
@@ -218,30 +200,6 @@ describe.skipIf(!chromiumPath)('the import pages', () => {
     await page.getByText('Exact', { exact: true }).waitFor();
     await under.open('persons?distinct_id=9007199254740993');
     await page.getByText('ann@example.com').first().waitFor();
-  });
-
-  it('uploads that finish at the same time are all imported', async () => {
-    const { page } = under;
-    const files = Array.from({ length: 12 }, (_, index) => ({
-      name: `part-${String(index).padStart(2, '0')}.ndjson`,
-      mimeType: 'application/x-ndjson',
-      buffer: Buffer.from(trackCall(records + 2 * index) + trackCall(records + 2 * index + 1)),
-    }));
-    await under.open('imports/new?step=connect&source=files');
-    await button('Choose files').waitFor();
-    await finishUploadsTogether(page, files.length);
-    await page.getByLabel('Files to upload').setInputFiles(files);
-    await page.getByRole('checkbox', { name: /part-11/ }).waitFor();
-    await button('Continue to mapping').waitFor();
-    const paths = files.map(({ name }) => `upload:${name}`).join('\n');
-    expect(await page.getByRole('textbox', { name: /^Paths/ }).inputValue()).toBe(paths);
-    await button('Continue to mapping').click();
-    await page.getByText(/events, 0 skipped, 0 rejected/).waitFor();
-    await button('Continue to review').click();
-    await button('Check all records').click();
-    await page.getByText('Check passed.').waitFor();
-    expect(await factOf(page, 'Records read')).toBe('24');
-    await button('Load 24 events').waitFor();
   });
 
   it('a schedule runs an import: created, run now, paused, resumed, edited, deleted', async () => {

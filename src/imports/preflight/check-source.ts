@@ -109,8 +109,12 @@ function emptyAdvice({ words, options }: PreflightContext, { leftOut, bytesTotal
   return `choose files with records of the format ${options.format}, or change ${words.format}`;
 }
 
-function formatAdvice(words: PreflightContext['words'], { betterFormat }: SourceSample): string {
-  if (betterFormat !== undefined) return `change ${words.format}: ${betterFormat} reads them`;
+function formatAdvice(words: PreflightContext['words'], { betterFormats }: SourceSample): string {
+  const [first, ...others] = betterFormats;
+  if (first !== undefined && others.length === 0) return `change ${words.format}: ${first} reads them`;
+  if (first !== undefined) {
+    return `change ${words.format} to the one that wrote them: ${betterFormats.join(' and ')} read them equally`;
+  }
   return `change ${words.format} or ${words.formatOptions}, or choose another source; mapping reads any records by rules`;
 }
 

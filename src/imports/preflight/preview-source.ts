@@ -16,7 +16,7 @@ import type { CompiledPlan } from '../../wire/tracking-plan/compile-plan.ts';
 import { transformEvents } from '../stages/check/segment/transform-events.ts';
 import type { TransformOutcome } from '../transform.ts';
 import { chosenReaderOf } from './chosen-reader-of.ts';
-import { bestFormat, recordsOfFiles } from './sample-source.ts';
+import { fittingFormats, recordsOfFiles, spread } from './sample-source.ts';
 
 /** An event of a record. */
 interface PreviewEvent {
@@ -52,8 +52,8 @@ export interface SourcePreview {
   readonly records: readonly PreviewRecord[];
   /** More records existed than can be shown. */
   readonly truncated: boolean;
-  /** Another format that reads more of these records, unless the requested one reads any. */
-  readonly betterFormat: string | undefined;
+  /** Formats that read most of these records without options: several if they read the same number. */
+  readonly fittingFormats: readonly string[];
 }
 
 interface PreviewDeps {
@@ -115,19 +115,21 @@ export async function previewSource(
     }
     const all = found.flatMap(({ lines }) => lines);
     const sizes = parts.map(({ bytes }) => bytes);
-    const isRead = shown.some(({ outcome }) => outcome !== 'rejected');
     return {
       parts: parts.length,
       bytesTotal: sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0),
       part: found[0]?.part ?? '',
       records: shown,
       truncated: left > 0,
-      betterFormat: isRead ? undefined : bestFormat(options.format, all),
+      fittingFormats: fittingFormats(spread(all, probedMax)),
     };
   } finally {
     await opened?.close();
   }
 }
+
+/** Records that every format tries to read. */
+const probedMax = 20;
 
 /** Files without a record of the format, after which the preview also shows records of others. */
 const foreignMax = 10;

@@ -41,8 +41,8 @@ export interface SourceSample {
   readonly lines: readonly string[];
   /** How their text is read; `undefined` if the source has no files. */
   readonly readAs: { readonly part: string; readonly how: string } | undefined;
-  /** Another format that reads more of these records. */
-  readonly betterFormat: string | undefined;
+  /** Other formats that read most of these records, if the own one reads none: several if they read the same number. */
+  readonly betterFormats: readonly string[];
 }
 
 const recordsMax = 200;
@@ -79,7 +79,7 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
     missing: missingOf(notes),
     lines: first.lines,
     readAs: first.readAs === undefined ? undefined : { part: first.part, how: first.readAs },
-    betterFormat: own.readable === 0 ? bestFormat(options.format, first.lines) : undefined,
+    betterFormats: own.readable === 0 ? fittingFormats(first.lines).filter((slug) => slug !== options.format) : [],
   };
 }
 
@@ -178,7 +178,7 @@ export async function recordsOfFiles(
 }
 
 /** Picks this many items, including the first and the last. */
-function spread<Item>(items: readonly Item[], count: number): readonly Item[] {
+export function spread<Item>(items: readonly Item[], count: number): readonly Item[] {
   if (items.length <= count) return items;
   const step = (items.length - 1) / Math.max(1, count - 1);
   return Array.from({ length: count }, (_, at) => items[Math.round(at * step)]).filter((item) => item !== undefined);
@@ -249,14 +249,16 @@ function readerOf({ format: slug, formatOptions, names }: RunOptions): RecordRea
   return format.createReader(formatOptions, parseNames(format.names, names));
 }
 
-/** Returns the format without required options that reads most of the records, if it reads at least half of them. */
-export function bestFormat(except: string, lines: readonly string[]): string | undefined {
+/**
+ * Returns the formats without required options that read most of the records, if they read at least half of them: several if they read
+ * the same number, so that the records do not show which one wrote them.
+ */
+export function fittingFormats(lines: readonly string[]): readonly string[] {
   const counted = formats
-    .filter(({ slug }) => slug !== except)
-    .map((format) => ({ slug: format.slug, events: readableWith(format, lines) }))
-    .filter(({ events }) => events > 0 && events * 2 >= lines.length)
-    .toSorted((a, b) => b.events - a.events);
-  return counted[0]?.slug;
+    .map((format) => ({ slug: format.slug, readable: readableWith(format, lines) }))
+    .filter(({ readable }) => readable > 0 && readable * 2 >= lines.length);
+  const most = Math.max(...counted.map(({ readable }) => readable));
+  return counted.filter(({ readable }) => readable === most).map(({ slug }) => slug);
 }
 
 function readableWith(format: Format, lines: readonly string[]): number {

@@ -3,11 +3,12 @@ import type { PreviewRecord, SourcePreview } from '../../imports/preflight/previ
 /** Converts a preview to its API response. */
 export function previewBody(
   format: string,
-  { parts, bytesTotal, part, records, truncated, betterFormat }: SourcePreview,
+  { parts, bytesTotal, part, records, truncated, fittingFormats }: SourcePreview,
 ) {
   const taken = records.flatMap(({ events }) =>
     events.filter(({ event, refused }) => event !== null && refused === null),
   );
+  const isRead = records.some(({ outcome }) => outcome !== 'rejected');
   return {
     format,
     parts,
@@ -17,7 +18,8 @@ export function previewBody(
     skipped: records.filter(({ outcome }) => outcome === 'skipped').length,
     rejected: records.filter(isRejected).length,
     truncated,
-    better_format: betterFormat ?? null,
+    better_format: isRead ? null : (fittingFormats.find((slug) => slug !== format) ?? null),
+    fitting_formats: fittingFormats,
     results: records.map(({ part: of, original, record, outcome, reason, events, leftOut }) => ({
       part: of,
       original,

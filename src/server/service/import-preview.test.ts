@@ -24,6 +24,7 @@ interface Shown {
   readonly events: readonly { readonly event: { readonly event: string } }[];
 }
 interface Body {
+  readonly fitting_formats: readonly string[];
   readonly attr?: string | null;
   readonly results: readonly Shown[];
   readonly parts?: number;
@@ -182,7 +183,24 @@ describe('the preview of an import', () => {
     await call('POST', '/import_files/?name=mp.jsonl', content);
     const settings = { paths: 'upload:mp.jsonl' };
     const { body } = await call('POST', '/import_preview/', { plugin: pluginId, settings, format: 'segment' });
-    expect(body).toMatchObject({ events: 0, better_format: 'mixpanel' });
+    expect(body).toMatchObject({ events: 0, better_format: 'mixpanel', fitting_formats: ['mixpanel'] });
+  });
+
+  it('names every format that fits as well, whichever was requested, and none that reads only some records', async () => {
+    const lines = (slug: string): string[] =>
+      formats.find((each) => each.slug === slug)?.example.records.map((record) => `${JSON.stringify(record)}\n`) ?? [];
+    const fitting = async (name: string, records: readonly string[], format: string) => {
+      await call('POST', `/import_files/?name=${name}`, Buffer.from(records.join('')));
+      const settings = { paths: `upload:${name}` };
+      const { body } = await call('POST', '/import_preview/', { plugin: pluginId, settings, format, records: 5 });
+      return body.fitting_formats;
+    };
+    for (const format of ['june', 'statsig', 'mixpanel']) {
+      expect(await fitting('june.jsonl', lines('june'), format)).toEqual(['june', 'statsig']);
+    }
+    // The second format reads fewer of them.
+    expect(await fitting('millrace.jsonl', lines('millrace'), 'posthog')).toEqual(['millrace']);
+    expect(await fitting('none.jsonl', ['{"käufe":"9007199254740993123"}\n'], 'mixpanel')).toEqual([]);
   });
 
   it.each([2, 60])('names a format that fits better for an archive of %i small files', async (hours) => {

@@ -68,5 +68,10 @@ export const importPreviewResultSchema = Type.Object({
   rejected: Type.Integer({ description: 'Number of records that cannot be read or have a refused event.' }),
   truncated: Type.Boolean({ description: 'Whether fewer records than requested are shown because they are large.' }),
   better_format: orNull(Type.String(), 'If no record can be read, another format that can read them.'),
+  fitting_formats: Type.Array(Type.String(), {
+    description:
+      'Formats that read most of these records without options, if at least half of them. Several if they read the same number: ' +
+      'the records do not show which of them is right.',
+  }),
   results: Type.Array(record),
 });

@@ -14,12 +14,18 @@ import { MappingRulesForm } from './mapping-rules-form.tsx';
 import { columnsOf } from './mapping-rules.ts';
 import { type Format, formatQuery, type Formats, formatsQuery } from './imports-query.ts';
 
+export interface DetectedFormat {
+  /** Several if the records do not show which of them is right. */
+  readonly formats: readonly string[];
+  readonly isPending: boolean;
+}
+
 interface FormatSectionProps {
   readonly projectId: number;
   /** Formats that the source supports; empty if it has a fixed one. */
   readonly choices: readonly string[];
   readonly settings: SettingValues;
-  readonly isDetecting: boolean;
+  readonly detected: DetectedFormat;
   /** Whether the user selected the format. */
   readonly isSelected: boolean;
   readonly records: readonly unknown[];
@@ -29,23 +35,21 @@ interface FormatSectionProps {
 
 /** Selects the format of the records and their mapping to events. */
 export function FormatSection(props: FormatSectionProps) {
-  const { projectId, choices, settings, isDetecting, isSelected, records, onFormat, onChange } = props;
+  const { projectId, choices, settings, detected, isSelected, records, onFormat, onChange } = props;
   const formats = useQuery(formatsQuery(projectId));
   const format = String(settings['format'] ?? '');
+  const offered = formatChoices(choices, formats.data);
+  const fitting = offered.filter(({ value }) => detected.formats.includes(value)).map(({ label }) => label);
   return (
     <Section title="Format and mapping">
       <div className="flex flex-col gap-4">
-        {isDetecting && <Loading label="Detecting the format" />}
-        {choices.length > 0 && !isDetecting && (
+        {detected.isPending && <Loading label="Detecting the format" />}
+        {choices.length > 0 && !detected.isPending && (
           <Select
             label="Format"
             value={format}
-            choices={formatChoices(choices, formats.data)}
-            hint={
-              isSelected
-                ? 'The format of the records. Use your own mapping rules for any other.'
-                : 'Detected from the first records. You can select another.'
-            }
+            choices={format === '' ? [{ value: '', label: 'Select the format' }, ...offered] : offered}
+            hint={formatHint(isSelected, fitting)}
             onChange={onFormat}
           />
         )}
@@ -63,6 +67,12 @@ export function FormatSection(props: FormatSectionProps) {
       </div>
     </Section>
   );
+}
+
+function formatHint(isSelected: boolean, fitting: readonly string[]): string {
+  if (isSelected) return 'The format of the records. Use your own mapping rules for any other.';
+  if (fitting.length < 2) return 'Detected from the first records. You can select another.';
+  return `The first records fit ${fitting.join(' and ')} alike. Select the tool that wrote them.`;
 }
 
 function formatChoices(slugs: readonly string[], formats: Formats | undefined) {

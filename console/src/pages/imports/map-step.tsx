@@ -12,7 +12,7 @@ import { Select } from '../../components/select.tsx';
 import { ChoiceEditor } from './choice-editor.tsx';
 import { choiceSetting, choiceWords, readChoice } from './choice-fields.ts';
 import { type FoundNames, foundNames } from './found-names.ts';
-import { FormatSection } from './format-section.tsx';
+import { type DetectedFormat, FormatSection } from './format-section.tsx';
 import { changeSettings, configPath, formatsQuery, type Plugin, readPreview } from './imports-query.ts';
 import { isUnmapped, openMapping } from './mapping-rules.ts';
 import { automaticName } from './source-name.ts';
@@ -40,17 +40,14 @@ const debounceMs = 400;
 export function MapStep(props: MapStepProps) {
   const { projectId, configId, plugin, onBack } = props;
   const choices = formatsOf(plugin);
-  const { draft, setDraft, selectFormat, settings, isDetecting, isSelected, preview, save } = useMapping(
-    props,
-    choices,
-  );
+  const { draft, setDraft, selectFormat, settings, detected, isSelected, preview, save } = useMapping(props, choices);
   const found = useFoundNames(projectId, configId, settings, preview.isSuccess);
   const better = preview.data?.better_format ?? null;
   const needsRules = settings['format'] === 'mapping' && isUnmapped(settings['format_options']);
   return (
     <div className="flex flex-col gap-4">
       <FormatSection
-        {...{ projectId, choices, settings, isDetecting, isSelected }}
+        {...{ projectId, choices, settings, detected, isSelected }}
         records={preview.data?.results.map(({ record }) => record) ?? []}
         onFormat={selectFormat}
         onChange={(change) => setDraft({ ...draft, ...change })}
@@ -67,7 +64,7 @@ export function MapStep(props: MapStepProps) {
         onChange={(change) => setDraft({ ...draft, ...change })}
       />
       <ErrorNote error={preview.error} />
-      {preview.isPending && !isDetecting && <Loading label="Reading the first records" />}
+      {preview.isPending && settings['format'] !== undefined && <Loading label="Reading the first records" />}
       {preview.data !== undefined && <PreviewRecords key={configId} preview={preview.data} isUnmapped={needsRules} />}
       <ErrorNote error={save.error} />
       <WizardFooter
@@ -92,7 +89,10 @@ function useMapping({ projectId, configId, plugin, name, stored, onDone }: MapSt
   const given: SettingValues = { ...mappingSettings(stored), ...draft };
   const isSelected = given['format'] !== undefined;
   const detected = useDetectedFormat({ projectId, configId, choices, isNeeded: !isSelected });
-  const settings: SettingValues = { ...initialSettings(detected.format), ...given };
+  const settings: SettingValues = {
+    ...initialSettings(detected.formats.length === 1 ? detected.formats[0] : undefined),
+    ...given,
+  };
   const debounced = useDebounced(settings);
   const hasFormat = choices.length === 0 || debounced['format'] !== undefined;
   const preview = usePreview(projectId, configId, debounced, hasFormat);
@@ -114,7 +114,7 @@ function useMapping({ projectId, configId, plugin, name, stored, onDone }: MapSt
   // The selection of events is kept, because it applies to every format.
   const selectFormat = (next: string): void =>
     setDraft({ ...draft, format_options: '', names: '', ...initialSettings(next) });
-  return { draft, setDraft, selectFormat, settings, isSelected, isDetecting: detected.isPending, preview, save };
+  return { draft, setDraft, selectFormat, settings, isSelected, detected, preview, save };
 }
 
 /** Finds names in more records than the preview shows, before the selection and transformation change them. */
@@ -258,27 +258,26 @@ interface DetectionOptions {
   readonly isNeeded: boolean;
 }
 
-const recordsProbed = 5;
+const recordsProbed = 20;
 
 /**
- * Detects the format of the first records; falls back to custom mapping rules if no built-in format can read them. Returns
- * `undefined` while unknown, if not needed, or if the source has a fixed format.
+ * Detects the format of the first records: several if the records do not show which of them is right, custom mapping rules if no built-in
+ * format can read them. Returns none while unknown and if not needed, and that of a source with a fixed one.
  */
-function useDetectedFormat({ projectId, configId, choices, isNeeded }: DetectionOptions) {
-  const [first] = choices;
+function useDetectedFormat({ projectId, configId, choices, isNeeded }: DetectionOptions): DetectedFormat {
+  const first = choices.slice(0, 1);
   const isOpen = isNeeded && choices.length > 1;
   const probe = useQuery({
     queryKey: ['import format', projectId, configId],
     queryFn: ({ signal }) =>
-      readPreview(projectId, { config_id: configId, settings: { format: first }, records: recordsProbed }, signal),
+      readPreview(projectId, { config_id: configId, settings: { format: first[0] }, records: recordsProbed }, signal),
     enabled: isOpen,
     retry: false,
   });
-  if (!isNeeded || !isOpen) return { format: isNeeded ? first : undefined, isPending: false };
+  if (!isOpen) return { formats: isNeeded ? first : [], isPending: false };
   // If the source fails, the preview shows the error.
-  if (probe.data === undefined) return { format: probe.isPending ? undefined : first, isPending: probe.isPending };
-  const { events, skipped, better_format: better } = probe.data;
-  const fallback = choices.includes('mapping') ? 'mapping' : first;
-  const format = better ?? (events + skipped > 0 ? first : fallback);
-  return { format, isPending: false };
+  if (probe.data === undefined) return { formats: probe.isPending ? [] : first, isPending: probe.isPending };
+  const fitting = probe.data.fitting_formats.filter((slug) => choices.includes(slug));
+  const fallback = choices.includes('mapping') ? ['mapping'] : first;
+  return { formats: fitting.length > 0 ? fitting : fallback, isPending: false };
 }
