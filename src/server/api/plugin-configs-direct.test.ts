@@ -74,6 +74,7 @@ const usual: readonly (readonly [string, number, Ask])[] = [
   ['a search', 200, path(({ base }) => `${base}?search=gr`)],
   ['an invalid limit', 400, path(({ base }) => `${base}?limit=x`)],
   ['a key in the query', 200, ({ base, key }) => ({ path: `${base}?limit=1&personal_api_key=${key}` })],
+  ['an id that is no number', 400, path(({ base }) => `${base}x/`)],
   ['an unknown config', 404, path(({ base }) => `${base}999999/`)],
   [
     'a config of the other family',
@@ -114,7 +115,6 @@ const unusual: readonly (readonly [string, number, Asked['method'], Ask])[] = [
   ['OPTIONS', 405, 'OPTIONS', path(({ base, id }) => `${base}${id}/`)],
   ['a method that is not served', 405, 'PUT', path(({ base }) => base)],
   ['a path that is of another route', 405, 'GET', path(({ base }) => `${base}rearrange`)],
-  ['an id that is no number', 400, 'GET', path(({ base }) => `${base}x/`)],
   ['a path with escapes', 200, 'GET', path(() => `/api/projects/%40current/${family}/`)],
   ['a query with escapes', 200, 'GET', path(({ base }) => `${base}?search=Gr%C3%B6%C3%9Fe`)],
   [

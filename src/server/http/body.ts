@@ -28,7 +28,8 @@ export function registerBodyParsers(app: FastifyInstance): void {
     'application/json',
     { parseAs: 'buffer', bodyLimit: bodyBytesMax },
     (request, body, done) => {
-      const parse = request.routeOptions.config.keepsDigits === true ? parseExactValues : JSON.parse;
+      const parse =
+        request.found?.byMethod.get(request.method)?.route.keepsDigits === true ? parseExactValues : JSON.parse;
       parseInto(done, () => parseJsonOrForm(textOf(body), parse));
     },
   );
@@ -38,7 +39,7 @@ export function registerBodyParsers(app: FastifyInstance): void {
     (_request, body, done) => parseInto(done, () => parseForm(textOf(body))),
   );
   app.addContentTypeParser('application/octet-stream', (request, payload, done) => {
-    if (request.routeOptions.config.takesUpload === true) return done(null, payload);
+    if (request.found?.byMethod.get(request.method)?.route.takesUpload === true) return done(null, payload);
     done(new ApiError('unsupported_media_type', 'Unsupported media type in request.'));
   });
   void app.register(multipart, {

@@ -5,7 +5,7 @@ import { hasBody } from './access.ts';
 import { apiHeaders, readyToSend, type AnsweredRoute } from './answer-route.ts';
 import { compressAnswer } from './compress-answers.ts';
 import type { DirectAnswer, DirectDeps, DirectRequest, DirectRoute } from './direct.ts';
-import { pathsOf } from './serve-routes.ts';
+import type { FindPath, FoundPath } from './find-path.ts';
 import type { RouteRequest } from './route-request.ts';
 
 export interface DirectReadsDeps {
@@ -14,51 +14,32 @@ export interface DirectReadsDeps {
   readonly trustsProxy: boolean;
 }
 
-interface Pattern {
-  readonly form: RegExp;
-  readonly names: readonly string[];
-  readonly route: string;
-  readonly answered: AnsweredRoute;
-}
-
 /** Escapes may have another meaning in the framework, which then handles the request. */
+const usualPath = /^[\w/@-]{1,1000}$/;
 const usualQuery = /^[\w=&+.,:@-]{0,1000}$/;
 
 /** Finds routes with `isReadOften` for GET requests in the usual form of programs and the console. */
-export function findReads(answered: readonly AnsweredRoute[], deps: DirectReadsDeps): DirectDeps['find'] {
-  const patterns = answered.filter(({ route }) => route.isReadOften === true).flatMap(patternsOf);
+export function findReads(findPath: FindPath<AnsweredRoute>, deps: DirectReadsDeps): DirectDeps['find'] {
   return (raw, path) => {
-    if (raw.method !== 'GET' || hasBody(raw.headers)) return undefined;
+    if (raw.method !== 'GET' || hasBody(raw.headers) || !usualPath.test(path)) return undefined;
     const query = (raw.url ?? '').slice(path.length + 1);
     if (!usualQuery.test(query)) return undefined;
-    for (const pattern of patterns) {
-      const match = pattern.form.exec(path);
-      if (match !== null) return readOf(pattern, match, query, deps);
-    }
-    return undefined;
+    const found = findPath(path);
+    const answered = found?.byMethod.get('GET');
+    if (found === undefined || answered?.route.isReadOften !== true) return undefined;
+    return readOf(found, answered, query, deps);
   };
 }
 
-/** Parameters are numbers or `@current`, so that no other route can match. */
-function patternsOf(answered: AnsweredRoute): Pattern[] {
-  return pathsOf(answered.route).map((route) => {
-    const form = new RegExp(`^${route.replaceAll(/:\w+/g, String.raw`(\d{1,15}|@current)`)}/?$`);
-    const names = [...route.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
-    return { form, names, route, answered };
-  });
-}
-
 function readOf(
-  { names, route, answered }: Pattern,
-  values: RegExpExecArray,
+  { pattern: route, params }: FoundPath<AnsweredRoute>,
+  answered: AnsweredRoute,
   query: string,
   { checkHost, trustsProxy }: DirectReadsDeps,
 ): DirectRoute {
   const handle = async (given: DirectRequest, also: Record<string, string>): Promise<DirectAnswer> => {
     const { id, method, url, ip, headers } = given;
     const { host, protocol } = originOf(headers, trustsProxy);
-    const params: Record<string, string | undefined> = {};
-    names.forEach((name, index) => (params[name] = values[index + 1]));
     const request: RouteRequest = { id, method, url, ip, host, protocol, headers, params, query: parse(query) };
     checkHost(request);
     Object.assign(also, apiHeaders);

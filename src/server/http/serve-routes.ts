@@ -1,87 +1,78 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isKnownEarly, type Access, type AccessDeps } from './access.ts';
-import { answerRoute, apiHeaders, readyToSend, type AnsweredRoute } from './answer-route.ts';
-import type { ApiReply, ApiRoute } from './api-route.ts';
+import { isKnownEarly, type Access } from './access.ts';
+import { apiHeaders, readyToSend, type AnsweredRoute } from './answer-route.ts';
+import type { ApiReply } from './api-route.ts';
 import { ApiError } from '../../wire/contract/errors.ts';
 import { openUpload, readMultipart, type ParsedBody } from './body.ts';
-import { refuseOtherMethods } from './refuse-methods.ts';
+import type { FindPath, FoundPath } from './find-path.ts';
+import { methodNotAllowed, methods } from './refuse-methods.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Result of checkAccess; null before it and on public routes. */
     access: Access | null;
-  }
-  interface FastifyContextConfig {
-    readonly takesUpload?: boolean;
-    readonly keepsDigits?: boolean;
+    /** The requested path of the management API; null for other paths. */
+    found: FoundPath<AnsweredRoute> | null;
   }
 }
 
-const projectsPrefix = '/api/projects/:project_id';
-const environmentsPrefix = '/api/environments/:project_id';
+/** Refuses a path that does not exist. */
+type RefusePath = (request: FastifyRequest, reply: FastifyReply) => never;
 
 /** Serves the API routes: every path with and without a trailing slash, project paths under both names. */
-export function serveRoutes(app: FastifyInstance, routes: readonly ApiRoute[], deps: AccessDeps): AnsweredRoute[] {
+export function serveRoutes(app: FastifyInstance, findPath: FindPath<AnsweredRoute>, refusePath: RefusePath): void {
+  const url = '/api/*';
   app.decorateRequest('access', null);
-  const methodsByPath = new Map<string, Set<string>>();
-  const stopping = stoppingSignal(app);
-  const answered = routes.map((route) => answerRoute(route, { ...deps, stopping }));
-  for (const each of answered) {
-    const { route } = each;
-    const served = serveRoute(each);
-    const config = { takesUpload: route.takesUpload === true, keepsDigits: route.keepsDigits === true };
-    for (const url of pathsOf(route).flatMap((path) => [path, `${path}/`])) {
-      app.route({ method: route.method, url, config, ...served });
-      const known = methodsByPath.get(url) ?? new Set();
-      methodsByPath.set(url, known.add(route.method));
-      if (route.method === 'GET') known.add('HEAD');
-    }
-  }
-  for (const [url, known] of methodsByPath) refuseOtherMethods(app, url, known);
-  return answered;
+  app.decorateRequest('found', null);
+  // Before the other checks of the scope: a path that does not exist is answered as such.
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.url !== url) return;
+    request.found = findPath(request.url) ?? refusePath(request, reply);
+    request.params = request.found.params;
+  });
+  app.route({ method: methods.filter((method) => method !== 'HEAD'), url, onRequest: checkEarly, handler: handle });
 }
 
-/** Returns the paths of a route; each is also served with a trailing slash. */
-export function pathsOf({ path }: Pick<ApiRoute, 'path'>): string[] {
-  return path === projectsPrefix || path.startsWith(`${projectsPrefix}/`)
-    ? [path, environmentsPrefix + path.slice(projectsPrefix.length)]
-    : [path];
+/** Returns the route of a request, once it is found. @throws ApiError if its path has none of the method */
+export function routeOf({ found, method }: FastifyRequest): AnsweredRoute {
+  const route = found?.byMethod.get(method);
+  if (route === undefined) throw methodNotAllowed(method, new Set(found?.byMethod.keys()));
+  return route;
 }
 
-interface ServedRoute {
-  readonly onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
-  readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+/** Before the body is read, which a refused request does not need. */
+async function checkEarly(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const route = routeOf(request);
+  reply.headers(apiHeaders);
+  if (isKnownEarly(request)) request.access = await checkAccess(route, request, reply);
 }
 
-/** The server waits for current responses before it stops, so endless ones must be ended first. */
-function stoppingSignal(app: FastifyInstance): AbortSignal {
+async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { route, answer, ...checks } = routeOf(request);
+  const body = route.takesUpload === true ? undefined : await bodyOf(request);
+  request.access ??= await checkAccess(checks, request, reply, body);
+  const given = { body, upload: () => openUpload(request), gone: () => goneOf(reply) };
+  return send(reply, await answer(request, request.access, given));
+}
+
+async function checkAccess(
+  route: Pick<AnsweredRoute, 'checkAccess'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body?: ParsedBody,
+): Promise<Access | null> {
+  const also = {};
+  return route.checkAccess(request, also, body).finally(() => void reply.headers(also));
+}
+
+/** Returns a signal that is aborted when the server begins to stop: it waits for current responses, so endless ones must be ended first. */
+export function stoppingSignal(app: FastifyInstance): AbortSignal {
   const stopping = new AbortController();
   app.addHook('preClose', (done) => {
     stopping.abort();
     done();
   });
   return stopping.signal;
-}
-
-function serveRoute({ route, checkAccess, answer }: AnsweredRoute): ServedRoute {
-  const check = async (request: FastifyRequest, reply: FastifyReply, body?: ParsedBody): Promise<Access | null> => {
-    const also = {};
-    return checkAccess(request, also, body).finally(() => void reply.headers(also));
-  };
-  return {
-    async onRequest(request, reply) {
-      reply.headers(apiHeaders);
-      if (isKnownEarly(request)) request.access = await check(request, reply);
-    },
-    async handler(request, reply) {
-      const body = route.takesUpload === true ? undefined : await bodyOf(request);
-      request.access ??= await check(request, reply, body);
-      return send(
-        reply,
-        await answer(request, request.access, { body, upload: () => openUpload(request), gone: () => goneOf(reply) }),
-      );
-    },
-  };
 }
 
 /** Returns a signal that is aborted when the client closes its connection before the response is written. */

@@ -17,9 +17,11 @@ import { createHostCheck, refuseUnclearHost } from './check-host.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { compressAnswers } from './compress-answers.ts';
 import { allowOrigin } from './cors.ts';
+import { answerRoute } from './answer-route.ts';
 import { findReads } from './direct-reads.ts';
 import { answerDirectly } from './direct.ts';
 import { errorAnswer } from './error-answer.ts';
+import { createFindPath } from './find-path.ts';
 import { keepTrustedAddress } from './forwarded-address.ts';
 import { serveHealth, type HealthChecks } from './health.ts';
 import { createNoteAnswer } from './note-answer.ts';
@@ -28,7 +30,8 @@ import { policiesOf } from './policies.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { requestIdOf } from './request-id.ts';
 import { siteUrlOf } from './request-origin.ts';
-import { serveRoutes } from './serve-routes.ts';
+import { pathOf } from './route-request.ts';
+import { serveRoutes, stoppingSignal } from './serve-routes.ts';
 
 export interface ServedApi {
   readonly routes: readonly ApiRoute[];
@@ -72,12 +75,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   drainOnClose(app, log);
   leaveBodiesUnread(app);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
-  app.setNotFoundHandler(async (request, reply) => {
-    // Browser libraries request parts that are not served here; without this, their console reports a CORS error.
-    allowOrigin(request, reply);
-    const path = request.url.replace(/\?.*$/s, '');
-    throw new ApiError('not_found', insteadOf(path) ?? 'Endpoint not found.');
-  });
+  app.setNotFoundHandler(async (request, reply) => refusePath(request, reply));
   serveHealth(app, deps.health, deps.metrics);
   if (api !== undefined) serveApi(app, deps, api);
   if (registerCapture !== undefined) {
@@ -88,6 +86,12 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   }
   app.addHook('onClose', () => auth.close());
   return app;
+}
+
+function refusePath(request: FastifyRequest, reply: FastifyReply): never {
+  // Browser libraries request parts that are not served here; without this, their console reports a CORS error.
+  allowOrigin(request, reply);
+  throw new ApiError('not_found', insteadOf(pathOf(request.url)) ?? 'Endpoint not found.');
 }
 
 /** Requests without a route are refused before the framework reads and parses their body. Scopes have their own parsers. */
@@ -107,12 +111,14 @@ function serveApi(app: FastifyInstance, deps: ServerDeps, api: ServedApi): void 
     done();
   };
   void app.register(async (scope) => {
+    const answerDeps = { auth, rateLimiter, siteUrl, stopping: stoppingSignal(scope) };
+    const findPath = createFindPath(routes.map((route) => answerRoute(route, answerDeps)));
+    serveRoutes(scope, findPath, refusePath);
     scope.addHook('onRequest', checkingHost);
     registerBodyParsers(scope);
     compressAnswers(scope);
-    const answered = serveRoutes(scope, routes, { auth, rateLimiter, siteUrl });
     const { trustProxy: trustsProxy } = settings;
-    answerDirectly(scope, { log, metrics, trustsProxy, find: findReads(answered, { checkHost, trustsProxy }) });
+    answerDirectly(scope, { log, metrics, trustsProxy, find: findReads(findPath, { checkHost, trustsProxy }) });
     const { isBuilt } = serveConsole(scope, deps.consoleDir ?? consoleDir);
     servePages(scope, { db, clock, auth, log, siteUrl, hasConsole: isBuilt, oidc, ...policiesOf(settings) });
   });
@@ -173,7 +179,7 @@ function observe(app: FastifyInstance, deps: ServerDeps): void {
 }
 
 function routeOf(request: FastifyRequest): string {
-  const url = request.routeOptions.url ?? 'unknown';
+  const url = request.found?.pattern ?? request.routeOptions.url ?? 'unknown';
   return url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url;
 }
 
