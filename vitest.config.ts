@@ -16,6 +16,8 @@ const slow = { testTimeout: 600_000, hookTimeout: 180_000 };
 
 // A limit that only a failing test reaches: what a test waits for takes as long as a busy machine needs.
 const expectLater = { poll: { timeout: 120_000 } };
+// A poll of a service costs milliseconds in several processes.
+const expectOfService = { poll: { ...expectLater.poll, interval: 100 } };
 
 // PGlite, PostgreSQL's engine in the process of the test, stands in for a server; where one is started, its suites run on that alone.
 const hasPostgres = process.env['MILLRACE_TEST_SERVERS'] !== undefined && findPostgres() !== undefined;
@@ -53,7 +55,7 @@ export default defineConfig({
           name: 'services',
           include: ['src/**/*.services.test.ts'],
           globalSetup: ['test/support/servers.ts'],
-          expect: expectLater,
+          expect: expectOfService,
           ...slow,
         },
       },
@@ -64,7 +66,7 @@ export default defineConfig({
           globalSetup: ['test/support/builds.ts'],
           isolate: false,
           unstubEnvs: true,
-          expect: expectLater,
+          expect: expectOfService,
           ...slow,
         },
       },

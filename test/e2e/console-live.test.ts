@@ -96,7 +96,7 @@ describe.skipIf(!chromiumPath)('the live page', () => {
     await under.open('live');
     await watching();
     const perSecond = 1_000;
-    const seconds = 8;
+    const seconds = 4;
     const cpu = await watchCpu(page);
     const before = await cpu();
     for (let second = 0; second < seconds; second += 1) {

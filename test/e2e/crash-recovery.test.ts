@@ -9,6 +9,8 @@ import { apiGet, startServer, tempDataDir, untilSettled, type TestServer } from 
 import { randomFrom } from '../../tools/bench/events.ts';
 
 const seed = 20_261_120;
+/** Of each connection after an answer: some requests are always in flight, and the machine does not only make events. */
+const restMs = 10;
 
 interface Usage {
   readonly total: { readonly standard: number; readonly historical: number };
@@ -44,7 +46,7 @@ it(
     for (let round = 0; round < kills; round += 1) {
       const server = await startServer(dataDir.path, {}, { waitForReady: round % 3 === 0 });
       const stop = new AbortController();
-      const sending = ledger.sendUntilDown(server, 4, stop.signal);
+      const sending = ledger.sendUntilDown(server, 4, stop.signal, restMs);
       // However few there are, they are spread over the whole time.
       await delay(50 + ((round + random()) / kills) * 700);
       await server.kill();
@@ -70,7 +72,7 @@ it('a process that dies before and after an insert, a commit and a log response 
     // It stores what the one before it left, and may die of that.
     const dying = await startServer(dataDir.path, env, { waitForReady: false });
     while (dying.child.signalCode === null && dying.child.exitCode === null) {
-      await ledger.sendUntilDown(dying, 4, never);
+      await ledger.sendUntilDown(dying, 4, never, restMs);
       // Until it is ready it refuses.
       await delay(100);
     }
@@ -87,7 +89,7 @@ it('SIGTERM under load ends within 10 s and keeps every acknowledged event', asy
   for (let round = 0; round < 2; round += 1) {
     const server = await startServer(dataDir.path);
     const stop = new AbortController();
-    const sending = ledger.sendUntilDown(server, 8, stop.signal);
+    const sending = ledger.sendUntilDown(server, 8, stop.signal, restMs);
     await delay(700);
     const ended = await server.terminate();
     stop.abort();

@@ -100,7 +100,7 @@ describe.skipIf(!hasProc)('many times what a slow event store can take', () => {
     const stop = new AbortController();
     const slow = slowDownStore(server, stop.signal);
     const sending = sendAll(server, load, stop.signal);
-    await delay(6000);
+    await delay(3000);
     stop.abort();
     await Promise.all([slow, sending]);
 

@@ -65,6 +65,7 @@ it('after its first response a starting service refuses and breaks no connection
   while (!over.signal.aborted) {
     const answer = await livez(port).catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
     if (seen.length > 0 || answer !== 'ECONNREFUSED') seen.push(answer);
+    await delay(2);
   }
   const server = await starting;
   expect(new Set(seen)).toEqual(new Set(['starting', 'started']));

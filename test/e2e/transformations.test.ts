@@ -239,6 +239,7 @@ describe('order', () => {
         const batch = Array.from({ length: 50 }, () => event());
         sent.push(...batch);
         await send(...batch);
+        await sleep(20);
       }
     })();
     for (let turn = 0; turn < 6; turn++) {

@@ -116,7 +116,7 @@ async function untilUp(server: TestServer, isReady: boolean, withinMs: number): 
     const answer = await fetch(`${server.url}${isReady ? '/readyz' : '/livez'}`).catch(() => undefined);
     const body = (await answer?.json().catch(() => undefined)) as { readonly starting?: true } | undefined;
     if (answer?.status === 200 && body !== undefined && body.starting !== true) return;
-    await delay(25);
+    await delay(50);
   }
   throw new Error(
     `expected the server to be ${isReady ? 'ready' : 'started'} within ${withinMs / 1000} s; it printed:\n${server.output()}`,

@@ -22,6 +22,8 @@ interface Run {
 }
 
 const eventsPerBody = 1000;
+/** Short against what is measured. */
+const pollMs = 20;
 /** Sent before the measurement, so that both sides are warm. */
 const warmUpBodies = 200;
 
@@ -34,7 +36,7 @@ async function throughMillrace(sent: readonly Buffer[], shape: BatchShape, reque
   const url = `${server.url}/batch/`;
   const warmUp = bodies(benchProjectKey, warmUpBodies, { ...shape, events: eventsPerBody }, 99);
   await load({ url, bodies: warmUp, connections: 8, headers });
-  await untilDrained(server.url);
+  await untilDrained(server.url, 600_000, pollMs);
   await untilIdle(server.pid);
   const before = cpuSecondsOfTree(server.pid);
   const started = performance.now();
@@ -45,7 +47,7 @@ async function throughMillrace(sent: readonly Buffer[], shape: BatchShape, reque
     headers,
     ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
   });
-  await untilDrained(server.url);
+  await untilDrained(server.url, 600_000, pollMs);
   const wallSeconds = (performance.now() - started) / 1000;
   await untilIdle(server.pid);
   const cpuSeconds = cpuSecondsOfTree(server.pid) - before;

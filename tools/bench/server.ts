@@ -86,14 +86,14 @@ export async function getJson<T>(url: string): Promise<T> {
  * Waits until nothing waits in the log: every row is queryable then, and persons, usage and dead letters, which come a moment after the rows,
  * are there, too. Throws with how many events wait after `withinMs`.
  */
-export async function untilDrained(url: string, withinMs = 600_000): Promise<void> {
+export async function untilDrained(url: string, withinMs = 600_000, pollMs = 100): Promise<void> {
   const deadline = performance.now() + withinMs;
   for (;;) {
     const text = await (await fetch(`${url}/metrics`)).text();
     const waiting = [...text.matchAll(/^millrace_buffer_events\{[^}]*\} (\S+)$/gm)].map((match) => Number(match[1]));
     if (waiting.length === 2 && waiting.every((events) => events === 0)) return;
     if (performance.now() > deadline) throw new Error(`expected nothing to wait, got: ${waiting.join(' and ')} events`);
-    await delay(20);
+    await delay(pollMs);
   }
 }
 

@@ -20,6 +20,8 @@ const fetchKey = 1;
 const slots = 2;
 const senders = 16;
 const kills = 2;
+/** Of each sender after an answer: the other partition is written during an election, which takes seconds. */
+const restMs = 10;
 const unavailableMsMax = 60_000;
 /** Empty answers in a row at the end; each is waited for. */
 const emptyMax = 20;
@@ -133,6 +135,7 @@ describe.skipIf(kafkaBrokers === '')('three brokers with every record on each', 
           try {
             await writer.append('live', record(text), sender % slots);
             acknowledged.add(text);
+            await sleep(restMs);
           } catch (error) {
             if (!(error instanceof LogUnavailableError)) throw error;
           }

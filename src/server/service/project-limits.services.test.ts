@@ -1,4 +1,5 @@
 /** Limits of projects in a cluster: real processes and PostgreSQL, which has the metadata and the event log. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openCluster, type TestCluster } from '../../../test/support/cluster.ts';
 import { describeOnPostgres } from '../../../test/support/postgres-database.ts';
@@ -22,7 +23,7 @@ interface Flood {
   refusals: number;
 }
 
-/** Sends over four connections without a pause until the signal. */
+/** Sends many times the limit over four connections until the signal. */
 async function flood(server: TestServer, signal: AbortSignal): Promise<Flood> {
   const counts: Flood = { offered: 0, accepted: 0, refusals: 0 };
   const sender = async (): Promise<void> => {
@@ -31,6 +32,7 @@ async function flood(server: TestServer, signal: AbortSignal): Promise<Flood> {
       counts.offered += eventsPerBatch;
       if (status === 200) counts.accepted += eventsPerBatch;
       else counts.refusals += 1;
+      await delay(20);
     }
   };
   await Promise.all(Array.from({ length: 4 }, sender));
