@@ -7,18 +7,11 @@ import type { EventRow } from '../../../src/stores/events/rows.ts';
 import { filesWith } from '../../support/store-bytes.ts';
 import { countRows, dayMicros, insertRows, newProject, testRow, type StoreUnderTest } from './event-store.ts';
 
-/** Unusual ids and names, each of which must match itself and nothing else. */
-const hostile = [
-  "o'brien",
-  'a\\',
-  "') OR 1=1 --",
-  'nul\u0000byte',
-  '😀 ü',
-  '12345678901234567890',
-  '%',
-  '*_',
-  'x'.repeat(200),
-];
+/**
+ * Unusual ids and names, each of which must match itself and nothing else. Each erasure writes every part of the store again, so one
+ * text has what would break out of a literal, one what a literal cannot hold, and one what a pattern would match.
+ */
+const hostile = ["o'brien') OR 1=1 -- a\\", 'nul\u0000byte 😀 ü', '12345678901234567890', `${'x'.repeat(200)}*%_`];
 
 /** Differs in the last character, which a wildcard of the engine (`%`, `_`) would also match. */
 const near = (text: string): string => `${text.slice(0, -1)}-`;

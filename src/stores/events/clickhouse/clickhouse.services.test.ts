@@ -72,7 +72,6 @@ describe.skipIf(grantedUrl === '')(`a user with exactly the rights of the guide$
   };
 
   // The other suites read the same tables.
-  eraseConformance(name, openGranted);
   eventStoreConformance(name, openGranted);
 
   it('creates a table for a run and attaches its rows', async () => {
@@ -88,7 +87,7 @@ describe.skipIf(grantedUrl === '')(`a user with exactly the rights of the guide$
     await close();
   });
 
-  it('counts from the metadata of parts, checks every byte of them, and undoes a run', async () => {
+  it('counts from the metadata of parts, checks every byte of them, undoes a run and erases its bytes', async () => {
     const { store, close } = await openGranted();
     const project = newProject();
     const mark = { properties: '{"a":1,"$import_run_id":"run-1"}', keyDay: 19_783 };
@@ -98,6 +97,10 @@ describe.skipIf(grantedUrl === '')(`a user with exactly the rights of the guide$
     expect(await findDamage(store)).toEqual([]);
     await store.deleteRun({ projectId: project, runId: 'run-1', from: '2024-03-01', to: '2024-03-31' });
     expect(await countRows(store, project)).toEqual({ all: 0, shown: 0 });
+    // After an undo, an erasure needs every statement that one can need.
+    await store.erase({ projectId: project, filter: { distinctIds: ['user-1'] } });
+    const stored = 'SELECT count() AS c FROM events WHERE project_id = {project:Int32} SETTINGS apply_deleted_mask = 0';
+    expect(await store.query(stored, { project })).toEqual([{ c: '0' }]);
     expect(await store.health()).toEqual({ ok: true, detail: '' });
     await close();
   });
