@@ -70,7 +70,9 @@ explorerConformance(twoShards, () => open({ shards: 2 }));
 runTablesConformance(twoShards, () => open({ shards: 2 }));
 monthsConformance(twoShards, () => open({ shards: 2 }));
 // Writes and query texts are the same for any number of shards; these reads use the engine's Distributed table.
-readsConformance(`a ClickHouse cluster, 1 shard ${unreplicated}`, () => open({ shards: 1 }));
+readsConformance(`a ClickHouse cluster, 1 shard ${unreplicated}`, () => open({ shards: 1 }), {
+  withEarlierLists: false,
+});
 
 const hostileIds = ['', 'a', 'ab', 'abc', 'abcd', 'user-1', '😀 ümläut', '\0\n\t', "'; --", 'x'.repeat(1000), '1:2'];
 

@@ -216,7 +216,7 @@ async function findDifference({ format, records }: Covered, given: CheckOptions)
     const { fast, reader } = await checkWithBoth(format, segmentsOf([...lines, ...lines.slice(0, 8)]), given);
     return isDeepStrictEqual(fast, reader);
   });
-  return (await fc.check(property, { numRuns: 20 })).counterexample;
+  return (await fc.check(property, { numRuns: 12 })).counterexample;
 }
 
 it('every format whose map declares usual records is covered', () => {
