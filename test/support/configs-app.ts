@@ -5,7 +5,7 @@ import type { Settings } from '../../src/server/config/settings.ts';
 import type { Metadata } from '../../src/stores/metadata/database.ts';
 import { testPlugins } from './plugin-rows.ts';
 import type { PrepareDeps } from '../../src/plugins/packages/prepare-plugin.ts';
-import { createRegistry } from '../../src/plugins/plugin-registry.ts';
+import { createRegistry, type PluginRegistry } from '../../src/plugins/plugin-registry.ts';
 import { syncPlugins } from '../../src/plugins/built-in/sync-plugins.ts';
 import { activityLogRoutes } from '../../src/server/api/activity-log.ts';
 import { importScheduleRoutes } from '../../src/server/api/import-schedules.ts';
@@ -85,24 +85,37 @@ const noPackages: PrepareDeps = {
   },
 };
 
+function configsRoutes(
+  db: Metadata,
+  { clock, auth: { forgetProject } }: RouteContext,
+  { registry, packages }: { readonly registry: PluginRegistry; readonly packages: PrepareDeps },
+): ApiRoute[] {
+  return [
+    ...projectRoutes({ db, clock, forgetProject }),
+    ...pluginConfigRoutes({ db, clock, registry }),
+    ...importScheduleRoutes({ db, clock, registry }),
+    ...pluginRoutes({ db, clock, packages }),
+    ...activityLogRoutes({ db }),
+    ...jobRoutes({ db, clock }),
+    ...trackingPlanRoutes({ db, clock }),
+  ];
+}
+
 /** The real server with the routes of plugin configs and projects; unless `plugins` says otherwise, with one plugin per family that has a setting of every type. */
 export async function startConfigsApp(
   more: {
     readonly packages?: PrepareDeps;
     readonly plugins?: readonly Plugin[];
     readonly settings?: Partial<Settings>;
+    /** Further routes. */
+    readonly routes?: (db: Metadata, context: RouteContext) => readonly ApiRoute[];
   } = {},
 ): Promise<ConfigsApp> {
   const { plugins = testPlugins } = more;
   const registry = createRegistry(plugins);
-  const routes = (db: Metadata, { clock, auth: { forgetProject } }: RouteContext): ApiRoute[] => [
-    ...projectRoutes({ db, clock, forgetProject }),
-    ...pluginConfigRoutes({ db, clock, registry }),
-    ...importScheduleRoutes({ db, clock, registry }),
-    ...pluginRoutes({ db, clock, packages: more.packages ?? noPackages }),
-    ...activityLogRoutes({ db }),
-    ...jobRoutes({ db, clock }),
-    ...trackingPlanRoutes({ db, clock }),
+  const routes = (db: Metadata, context: RouteContext): ApiRoute[] => [
+    ...configsRoutes(db, context, { registry, packages: more.packages ?? noPackages }),
+    ...(more.routes?.(db, context) ?? []),
   ];
   const app = await startTestApp(routes, { settings: { siteUrl: `${siteUrl}/`, ...more.settings } });
   await syncPlugins(app.db, plugins, app.clock.now());

@@ -9,6 +9,7 @@ import type { PluginConfigRecord } from '../../wire/contract/plugin-configs.ts';
 import type { ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { Change } from './config-changes.ts';
+import type { RulesPlan } from './project-rules.ts';
 import type { References } from './references.ts';
 import { settingsBody, resolveSettings } from './resolve-settings.ts';
 
@@ -87,7 +88,7 @@ function pluginStep(
 
 function projectSteps(
   input: ApplyInput,
-  { name, id, changes, families, trackingPlan }: ProjectPlan,
+  { name, id, changes, rules, families, trackingPlan }: ProjectPlan,
   plugins: ReadonlyMap<string, PluginRecord>,
 ): Step[] {
   const { api } = input;
@@ -108,7 +109,23 @@ function projectSteps(
   const steps = families.flatMap((family) => familySteps({ ...input, plugins, root }, family));
   // After the transformations, which the plan describes the result of.
   const last = trackingPlan === undefined ? [] : [trackingPlanStep(api, name, root, trackingPlan)];
-  return [...own, ...steps, ...last];
+  return [...own, ...(rules === undefined ? [] : rulesSteps(api, name, root, rules)), ...steps, ...last];
+}
+
+function rulesSteps(api: ProjectApi, project: string, root: () => string, { retention, limits }: RulesPlan): Step[] {
+  const steps: Step[] = [];
+  if (retention !== undefined) {
+    const run = async (): Promise<void> => {
+      const { policy, expected } = retention;
+      await api.send('PUT', `${root()}/retention/`, { ...policy, expected_events: expected });
+    };
+    steps.push({ title: `set the retention of project "${project}"`, run });
+  }
+  if (limits !== undefined) {
+    const run = async (): Promise<void> => void (await api.send('PATCH', `${root()}/limits/`, limits));
+    steps.push({ title: `set the limits of project "${project}"`, run });
+  }
+  return steps;
 }
 
 function trackingPlanStep(

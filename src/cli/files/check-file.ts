@@ -60,7 +60,7 @@ function pluginProblems({ plugins = {} }: ConfigurationFile): Problem[] {
 
 function projectProblems({ projects }: ConfigurationFile): Problem[] {
   const names = projects.map(({ name }) => name);
-  return projects.flatMap(({ name, timezone, tracking_plan: plan }, index): Problem[] => {
+  return projects.flatMap(({ name, timezone, retention, tracking_plan: plan }, index): Problem[] => {
     const path = ['projects', index];
     const isDuplicate = names.indexOf(name) < index;
     const isZone = timezone === undefined || knownZone(timezone) !== undefined;
@@ -69,9 +69,18 @@ function projectProblems({ projects }: ConfigurationFile): Problem[] {
       ...(isZone
         ? []
         : [{ path: [...path, 'timezone'], message: 'expected an IANA name such as Europe/Paris or UTC' }]),
+      ...twiceIn(retention?.events ?? [], [...path, 'retention', 'events']),
       ...(plan === undefined || plan === null ? [] : planProblems(plan, [...path, 'tracking_plan'])),
     ];
   });
+}
+
+/** Returns event names that are listed twice. */
+function twiceIn(rules: readonly { readonly event: string }[], path: Path): Problem[] {
+  const names = rules.map(({ event }) => event);
+  return names.flatMap((name, at) =>
+    names.indexOf(name) < at ? [{ path: [...path, at, 'event'], message: `"${name}" is listed twice` }] : [],
+  );
 }
 
 /** Returns what is wrong with a tracking plan. */

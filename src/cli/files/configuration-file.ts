@@ -2,6 +2,8 @@ import { Type, type Static } from 'typebox';
 import { scheduleFields } from '../../wire/contract/import-schedules.ts';
 import { orNull } from '../../wire/contract/or-null.ts';
 import { descriptionLengthMax, nameLengthMax } from '../../wire/contract/plugin-configs.ts';
+import { limitOverridesSchema } from '../../wire/contract/project-limits.ts';
+import { retentionPolicySchema } from '../../wire/contract/retention.ts';
 import { trackingPlanSchema } from '../../wire/contract/tracking-plan.ts';
 import type { Family } from '../../wire/contract/plugins.ts';
 
@@ -60,6 +62,20 @@ const projectSchema = Type.Object(
       description: 'Name that identifies the project; it is created if it does not exist.',
     }),
     timezone: Type.Optional(Type.String({ minLength: 1, description: 'IANA name such as Europe/Paris.' })),
+    retention: Type.Optional(
+      Type.Object(Type.Partial(retentionPolicySchema).properties, {
+        ...closed,
+        description:
+          'How long events are kept, as a whole: omitted days keep them permanently. If omitted, it is not changed.',
+      }),
+    ),
+    limits: Type.Optional(
+      Type.Object(Type.Partial(limitOverridesSchema).properties, {
+        ...closed,
+        description:
+          'What the project may send, as a whole: an omitted limit is the default of the service. If omitted, they are not changed.',
+      }),
+    ),
     transformations: Type.Optional(
       Type.Array(configSchema, {
         description: 'In processing order. If omitted, they are not changed.',

@@ -10,6 +10,7 @@ import { checkFile } from './check-file.ts';
 import { configurationFileSchemaText } from './json-schema.ts';
 import { makePlan, type MadePlan, type PlanInput } from './make-plan.ts';
 import { sourceFiles } from './plan-plugins.ts';
+import { readOwnRules, type ProjectRules } from './project-rules.ts';
 import { invalidFile, readConfigurationFile, type ReadFile } from './read-file.ts';
 import { createReferences } from './references.ts';
 import {
@@ -103,7 +104,8 @@ export async function exportConfiguration(
   const projects = [];
   for (const record of chosen) {
     const trackingPlan = await planToExport(api, record.id, note);
-    projects.push({ ...(await readProject(api, record, plugins)), trackingPlan });
+    const rules = await readOwnRules(api, rootOf(record.id));
+    projects.push({ ...(await readProject(api, record, plugins)), rules, trackingPlan });
   }
   const beside = new Map<string, string>();
   const put = (path: string, text: string): void => {
@@ -152,6 +154,7 @@ async function planToExport(
 const schemaFileName = 'millrace.schema.json';
 
 interface ExportedProject extends PresentProject {
+  readonly rules?: Partial<ProjectRules>;
   readonly trackingPlan?: TrackingPlan | undefined;
 }
 
@@ -174,9 +177,10 @@ export function exportFile(
   const file: ConfigurationFile = {
     version: 1,
     ...pluginEntries(projects, plugins, sources),
-    projects: projects.map(({ name, timezone, configs, trackingPlan }) => ({
+    projects: projects.map(({ name, timezone, rules, configs, trackingPlan }) => ({
       name,
       timezone,
+      ...rules,
       ...Object.fromEntries(
         families.map((family) => [
           familyKeys[family],

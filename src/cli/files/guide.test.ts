@@ -37,6 +37,7 @@ interface Part {
   readonly version?: number;
   readonly plugins?: object;
   readonly settings?: object;
+  readonly retention?: object;
   readonly import_apps?: readonly { readonly settings?: object }[];
 }
 
@@ -50,6 +51,7 @@ function withNeeds(app: { readonly settings?: object }): object {
 /** A part of a file, in the file around it. */
 function wholeOf(part: Part): object {
   if (part.version !== undefined) return part;
+  if (part.retention !== undefined) return { version: 1, projects: [{ name: 'Shop', ...part }] };
   if (part.plugins !== undefined) return { version: 1, ...part, projects: [{ name: 'Shop' }] };
   const apps = part.import_apps ?? [{ plugin: 'postgres', settings: part.settings ?? {} }];
   return { version: 1, projects: [{ name: 'Shop', import_apps: apps.map(withNeeds) }] };

@@ -12,6 +12,7 @@ import {
 } from './config-changes.ts';
 import { families, familyKeys, type ConfigEntry, type ProjectEntry } from './configuration-file.ts';
 import { planPlugins } from './plan-plugins.ts';
+import { planRules } from './project-rules.ts';
 import {
   planFamily,
   type ConfigPlan,
@@ -130,12 +131,15 @@ async function planProject(
     const own = entries.filter((each) => each.family === family);
     plans.push(await planEntries(planner, family, own, (present?.configs ?? emptyConfigs())[family]));
   }
+  const rules = await planRules(planner.api, entry, present && rootOf(present.id));
+  const zone = isOther
+    ? [{ field: 'timezone', ...(present !== undefined && { before: present.timezone }), after: timezone }]
+    : [];
   return {
     name: entry.name,
     id: present?.id,
-    changes: isOther
-      ? [{ field: 'timezone', ...(present !== undefined && { before: present.timezone }), after: timezone }]
-      : [],
+    changes: [...zone, ...rules.changes],
+    rules,
     families: plans,
     trackingPlan: await planTrackingPlan(planner.api, entry, present?.id),
   };

@@ -3,6 +3,7 @@ import type { PlanChange } from '../../wire/tracking-plan/learn-plan.ts';
 import type { TrackingPlan } from '../../wire/tracking-plan/plan.ts';
 import type { Change } from './config-changes.ts';
 import type { ConfigEntry } from './configuration-file.ts';
+import type { RulesPlan } from './project-rules.ts';
 import type { PresentConfig } from './target.ts';
 
 /** What apply would do, in the order of the file. Contains no secrets. */
@@ -24,6 +25,8 @@ export interface ProjectPlan {
   /** `undefined` if it must be created. */
   readonly id: number | undefined;
   readonly changes: readonly Change[];
+  /** Their changes are among `changes`. */
+  readonly rules?: RulesPlan;
   readonly families: readonly FamilyPlan[];
   /** `undefined` if the file does not mention the tracking plan, or nothing in it changes. */
   readonly trackingPlan?: TrackingPlanPlan | undefined;

@@ -1,3 +1,4 @@
+import { counted } from '../../base/integer-text.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { printable, type Style, type Terminal } from '../terminal.ts';
 import type { Change } from './config-changes.ts';
@@ -58,9 +59,10 @@ export function planSentence(plan: Plan): string {
 function planLines({ plugins, projects }: Plan): Line[] {
   return [
     ...plugins.map(pluginLine),
-    ...projects.flatMap(({ name, id, changes, families, trackingPlan }) => {
+    ...projects.flatMap(({ name, id, changes, rules, families, trackingPlan }) => {
       const body = [
         ...changes.map((change) => changeLine(change, 1)),
+        ...expiryLines(rules?.retention?.expires ?? 0),
         ...families.flatMap(familyLines),
         ...trackingPlanLines(trackingPlan),
       ];
@@ -69,6 +71,11 @@ function planLines({ plugins, projects }: Plan): Line[] {
       return [line(0, id === undefined ? '+' : ' ', title), ...body];
     }),
   ];
+}
+
+function expiryLines(events: number): Line[] {
+  if (events === 0) return [];
+  return [line(1, '-', `the retention removes ${counted(events, 'event')} permanently, from the next night on`)];
 }
 
 function trackingPlanLines(plan: TrackingPlanPlan | undefined): Line[] {
@@ -138,10 +145,11 @@ export function planRecord(plan: Plan): object {
     differences: !isEmptyPlan(plan),
     ...countPlan(plan),
     plugins: plan.plugins.map(({ slug, source, present }) => ({ slug, source, present: present ?? null })),
-    projects: plan.projects.map(({ name, id, changes, families, trackingPlan }) => ({
+    projects: plan.projects.map(({ name, id, changes, rules, families, trackingPlan }) => ({
       name,
       id: id ?? null,
       changes,
+      ...(rules?.retention !== undefined && { expiring_events: rules.retention.expires }),
       ...Object.fromEntries(families.map((family) => [familyKeys[family.family], familyRecord(family)])),
       ...(trackingPlan !== undefined && {
         tracking_plan: { changes: trackingPlan.changes, events: trackingPlan.events },

@@ -34,11 +34,11 @@ const overrides = {
   bytes_per_second: ofProject('bytes_per_second'),
   backlog_bytes: ofProject('backlog_bytes'),
 };
-const overridesSchema = Type.Object(overrides);
+export const limitOverridesSchema = Type.Object(overrides);
 /** What a project has instead of the defaults; null means the default. */
-export type LimitOverrides = Static<typeof overridesSchema>;
+export type LimitOverrides = Static<typeof limitOverridesSchema>;
 
-export const projectLimitsChangeSchema = Type.Partial(overridesSchema);
+export const projectLimitsChangeSchema = Type.Partial(limitOverridesSchema);
 export type ProjectLimitsChange = Static<typeof projectLimitsChangeSchema>;
 
 export const projectLimitsSchema = Type.Object({
