@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { WarnLog } from '../../../server/telemetry/log.ts';
 import { isOfOneServer } from '../engine-errors.ts';
 import { ServerAwayError, StoreUnavailableError } from '../eventstore.ts';
@@ -18,20 +19,25 @@ export interface ShardChange {
   /** How long to wait for replicas before it is logged, and interval between log entries. */
   readonly pollMs: number;
   readonly log: WarnLog;
+  /** How long a replica may lack rows before another one that has them makes the change instead. Default 10 s. */
+  readonly behindMsMax?: number;
 }
+
+const behindMsMaxDefault = 10_000;
 
 /** In seconds; below the timeout of the request, so that the server reports the cause. */
 const caughtUpWithin: ServerSettings = { receive_timeout: 240 };
 
 /**
  * Changes a run's tables on a shard. A replica attaches and reads what it has, so it must have all inserted rows first. As with an
- * insert, most replicas have the change in the end. A replica that is behind may take minutes, which is logged every few seconds. Rejects
+ * insert, most replicas have the change in the end. Replicas that are behind may take minutes, which is logged every few seconds. Rejects
  * with StoreUnavailableError, which names the replicas that have not caught up in time.
  */
 export async function changeOnShard(shard: Replicas, work: ShardChange): Promise<void> {
   const { from, to, statements, isRepeatable } = work;
   await shard.use(async (server) => {
-    for (const table of from) await caughtUp([server], 1, { ...work, table });
+    const others = shard.servers.filter((each) => each !== server);
+    for (const table of from) await hasRows(server, others, { ...work, table });
     for (const sql of statements) await (isRepeatable ? server.command(sql) : onlyOn(server, sql));
   });
   const most = Math.floor(shard.servers.length / 2) + 1;
@@ -48,8 +54,39 @@ async function onlyOn(server: ClickhouseServer, sql: string): Promise<void> {
   }
 }
 
-interface CatchUp extends Pick<ShardChange, 'shardNumber' | 'pollMs' | 'log'> {
+interface CatchUp extends Pick<ShardChange, 'shardNumber' | 'pollMs' | 'log' | 'behindMsMax'> {
   readonly table: string;
+}
+
+/**
+ * Resolves once the server has all rows of the table. Rejects with ServerAwayError if it still lacks some after a while and another one has
+ * them. It may lack them permanently: if an inserting replica was killed and its part discarded for lack of a quorum, one that returned at
+ * that moment keeps looking for the part, as long as no merge covers it. Tables of runs are not merged.
+ */
+async function hasRows(server: ClickhouseServer, others: readonly ClickhouseServer[], work: CatchUp): Promise<void> {
+  const ended = new AbortController();
+  const own = caughtUp([server], 1, work);
+  const elsewhere = async (): Promise<boolean> => {
+    await sleep(work.behindMsMax ?? behindMsMaxDefault, undefined, { signal: ended.signal });
+    await firstOf(
+      others.map((other) => sync(other, work.table)),
+      1,
+    );
+    return true;
+  };
+  try {
+    // While no other one has the rows either, this one is waited for.
+    const isBehind = await Promise.race([own, elsewhere().catch(() => own)]);
+    if (isBehind === true)
+      throw new ServerAwayError(`${server.host} lacks rows of ${work.table} that another replica has`);
+  } finally {
+    ended.abort();
+    own.catch(() => undefined);
+  }
+}
+
+async function sync(server: ClickhouseServer, table: string): Promise<void> {
+  await server.command(`SYSTEM SYNC REPLICA ${table} LIGHTWEIGHT`, caughtUpWithin);
 }
 
 /** Resolves once `needed` servers have all rows of the table that other replicas have. */
@@ -59,7 +96,7 @@ async function caughtUp(servers: readonly ClickhouseServer[], needed: number, wo
   const behind = new Map(servers.map((server) => [server.host, '']));
   const works = servers.map(async (server) => {
     try {
-      await server.command(`SYSTEM SYNC REPLICA ${table} LIGHTWEIGHT`, caughtUpWithin);
+      await sync(server, table);
       behind.delete(server.host);
     } catch (error) {
       behind.set(server.host, error instanceof Error ? error.message : String(error));

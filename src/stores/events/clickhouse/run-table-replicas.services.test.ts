@@ -125,7 +125,7 @@ WHERE database = currentDatabase() AND table = 'events_local'`;
       return askReplica(access, away.host, `SELECT count() FROM system.tables WHERE startsWith(name, '${name}')`);
     };
     await expect.poll(() => tables(created)).toBe('2');
-    expect(await tables(dropped)).toBe('0');
+    await expect.poll(() => tables(dropped)).toBe('0');
     await store.runTables.drop(created);
     await expect.poll(() => tables(created)).toBe('0');
   });
