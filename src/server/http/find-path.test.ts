@@ -55,7 +55,6 @@ describe('the routes of a path', () => {
     '/api/scopes/more',
     '/API/scopes',
     '/api/environments',
-    '/api/projects//configs',
     '/api/projects/:project_id/nothing',
     '/api/constructor',
     `/api/projects/${'x'.repeat(201)}`,

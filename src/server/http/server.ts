@@ -21,7 +21,7 @@ import { answerRoute } from './answer-route.ts';
 import { findReads } from './direct-reads.ts';
 import { answerDirectly } from './direct.ts';
 import { errorAnswer } from './error-answer.ts';
-import { createFindPath } from './find-path.ts';
+import { createFindPath, paramLengthMax } from './find-path.ts';
 import { keepTrustedAddress } from './forwarded-address.ts';
 import { serveHealth, type HealthChecks } from './health.ts';
 import { createNoteAnswer } from './note-answer.ts';
@@ -148,7 +148,7 @@ function createFastify(settings: Settings, log: Log): FastifyInstance {
     requestTimeout,
     keepAliveTimeout: keepAliveMs,
     http: { headersTimeout: Math.min(headersTimeoutMs, requestTimeout), connectionsCheckingInterval: 1_000 },
-    routerOptions: { maxParamLength: 200 },
+    routerOptions: { maxParamLength: paramLengthMax },
     // A fault in closing one connection must not keep the others open.
     forceCloseConnections: 'idle',
     // Requests that arrive while closing are still answered, with `Connection: close`; app.close() waits for them.
