@@ -36,9 +36,14 @@ export async function askReplica(
   return text;
 }
 
-/** Returns what prevents a replica from having caught up. Empty if all have. */
+/**
+ * Returns what prevents a replica from having caught up: with its rows, and with tables that were created while it was away. Empty if all
+ * have.
+ */
 export async function stateOfReplicas(access: ReplicaAccess): Promise<string> {
   const sql = `SELECT count() = 1 AND max(is_readonly) = 0 AND max(absolute_delay) <= 2 AND min(active_replicas = total_replicas)
+  AND (SELECT count() FROM system.distributed_ddl_queue
+    WHERE status != 'Finished' AND port = tcpPort() AND query_create_time < now() - 3) = 0
 FROM system.replicas WHERE database = currentDatabase() AND table = 'events_local'`;
   for (const { host } of access.shards.flat()) {
     const state = await askReplica(access, host, sql).catch((error: Error) => error.message);

@@ -199,10 +199,10 @@ function UploadedList({ projectId, files, paths, onPaths }: UploadedListProps) {
   const others = lines.filter((line) => !all.includes(line));
   if (files.length === 0) return null;
   return (
-    <fieldset className="flex flex-col gap-1.5 text-sm">
+    <fieldset className="flex flex-col gap-1 text-sm">
       <legend className="pb-1 font-medium">Uploaded files</legend>
       {completed.length > 1 && (
-        <label className="flex items-center gap-2 font-medium">
+        <label className="flex min-h-6 items-center gap-2 font-medium">
           <input
             type="checkbox"
             className="size-4 accent-accent"
@@ -213,7 +213,7 @@ function UploadedList({ projectId, files, paths, onPaths }: UploadedListProps) {
         </label>
       )}
       {completed.map(({ name, path, bytes }) => (
-        <label key={name} className="flex items-center gap-2">
+        <label key={name} className="flex min-h-6 items-center gap-2">
           <input
             type="checkbox"
             className="size-4 accent-accent"
