@@ -99,7 +99,10 @@ describe.skipIf(!chromiumPath)('uploads for an import', () => {
     await expect.poll(shown, { timeout: 60_000 }).toBeGreaterThan(0);
     expect(await page.getByRole('checkbox', { name: /slow/ }).count()).toBe(0);
     await network.send('Network.emulateNetworkConditions', { ...slow, uploadThroughput: -1 });
-    await page.getByRole('checkbox', { name: /slow/ }).waitFor();
+    // Under the name that the service gave it.
+    const file = page.getByRole('checkbox', { name: /^slow-[0-9a-f]{8}\.ndjson/ });
+    await file.waitFor();
+    await expect.poll(() => file.isChecked()).toBe(true);
     await network.detach();
   });
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { ApiError } from '../../wire/contract/errors.ts';
 import { unfinishedSuffix } from '../../imports/unfinished-upload.ts';
 
@@ -45,21 +46,38 @@ export interface Room {
 }
 
 /**
- * Returns a portable file name: letters, digits, `.`, `-` and `_`, from the last segment of a path.
- * @throws ApiError invalid_input if nothing remains
+ * Returns a portable file name: letters, digits, `.`, `-` and `_`, from the last segment of a path. A name with other characters gets a part
+ * of its hash, so that different names never become the same file.
+ * @throws ApiError invalid_input if it has neither letters nor digits
  */
 export function fileNameOf(given: string): string {
   const last = given.split(/[/\\]/).at(-1) ?? '';
-  const name = last.replaceAll(/[^A-Za-z0-9._-]+/g, '_').replace(/^[._]+/, '');
-  if (name.endsWith(unfinishedSuffix)) {
-    throw new ApiError('invalid_input', `Expected a name that does not end with ${unfinishedSuffix}.`, {
-      attr: 'name',
-    });
+  if (!/[\p{L}\p{N}]/u.test(last)) {
+    throw new ApiError(
+      'invalid_input',
+      'Expected the name of a file with letters or digits, such as events.jsonl.gz.',
+      {
+        attr: 'name',
+      },
+    );
   }
-  if (name !== '') return name.slice(-nameCharsMax).replace(/^[._]+/, '');
-  throw new ApiError('invalid_input', 'Expected the name of a file with letters or digits, such as events.jsonl.gz.', {
-    attr: 'name',
-  });
+  const name = isPortable.test(last) && last.length <= nameCharsMax ? last : portableName(last);
+  if (!name.endsWith(unfinishedSuffix)) return name;
+  throw new ApiError('invalid_input', `Expected a name that does not end with ${unfinishedSuffix}.`, { attr: 'name' });
+}
+
+const isPortable = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
+const hashChars = 8;
+
+function portableName(last: string): string {
+  const [ending = ''] = /(?:\.[A-Za-z0-9]{1,10}){0,2}$/.exec(last) ?? [];
+  const hash = createHash('sha256').update(last).digest('hex').slice(0, hashChars);
+  const rest = last
+    .slice(0, last.length - ending.length)
+    .replaceAll(/[^A-Za-z0-9._-]+/g, '_')
+    .replaceAll(/^[._-]+|[._-]+$/g, '')
+    .slice(0, nameCharsMax - hashChars - 1 - ending.length);
+  return `${rest === '' ? 'file' : rest}-${hash}${ending}`;
 }
 
 /**

@@ -53,8 +53,8 @@ describe('files to import', () => {
     const payload = Buffer.from(await request.arrayBuffer());
     const { status, body } = await api.call('POST', '/import_files/', payload, headers);
     expect(status).toBe(201);
-    expect(body['name']).toBe('march_events.jsonl');
-    expect((await stored(api, 'march_events.jsonl')).toString()).toBe('{"event":"a"}\n');
+    expect(body['name']).toBe('march_events-4cf6ef3a.jsonl');
+    expect((await stored(api, 'march_events-4cf6ef3a.jsonl')).toString()).toBe('{"event":"a"}\n');
   });
 
   it.each([
@@ -190,13 +190,36 @@ describe('files to import', () => {
       ['events.jsonl', 'events.jsonl'],
       ['/etc/passwd', 'passwd'],
       ['..\\..\\a.csv', 'a.csv'],
-      ['.hidden', 'hidden'],
-      ['Übung 1 (Kopie).csv', 'bung_1_Kopie_.csv'],
-      ['a\u0000b\n.gz', 'a_b_.gz'],
+      ['_.csv', '_.csv'],
+      ['.hidden', 'file-16924190.hidden'],
+      ['Übung 1 (Kopie).csv', 'bung_1_Kopie-d0ac90f8.csv'],
+      ['a\u0000b\n.gz', 'a_b-369ea10a.gz'],
+      ['東京.json.gz', 'file-129c4721.json.gz'],
     ];
     for (const [given, name] of names) expect(fileNameOf(given)).toBe(name);
+    for (const [, name] of names) expect(fileNameOf(name)).toBe(name);
+    expect(fileNameOf(`${'x'.repeat(500)}.gz`)).toMatch(/^x+-[0-9a-f]{8}\.gz$/);
     expect(fileNameOf(`${'x'.repeat(500)}.gz`)).toHaveLength(150);
-    expect(() => fileNameOf('../..')).toThrow(/letters or digits/);
+    for (const given of ['../..', '', '"…".']) expect(() => fileNameOf(given)).toThrow(/letters or digits/);
+  });
+
+  it('that differ in any character are those of different files', () => {
+    const given = [
+      '東京.csv',
+      '大阪.csv',
+      '.csv',
+      'csv',
+      'é.csv',
+      'e\u0301.csv',
+      'a b.csv',
+      'a_b.csv',
+      'a  b.csv',
+      '_.csv',
+      ' .csv',
+    ];
+    expect(new Set(given.map(fileNameOf)).size).toBe(given.length);
+    const long = ['a', 'b'].map((last) => `${'x'.repeat(300)}${last}.csv`);
+    expect(new Set(long.map(fileNameOf)).size).toBe(2);
   });
 });
 

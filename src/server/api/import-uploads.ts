@@ -78,8 +78,9 @@ function uploadRoute(filesOf: (request: ApiRequest) => ImportFiles): ApiRoute {
     summary: 'Upload a file to be imported',
     description:
       'Accepts the bytes as application/octet-stream with `name`, or one file as multipart/form-data. A file of the same name is ' +
-      'replaced. Large files can be sent in pieces, each with its `offset`; an incomplete piece changes nothing. With `size`, imports ' +
-      'do not read the file before it is complete.',
+      'replaced. A name with characters other than letters, digits, ".", "-" and "_" is changed: use the `path` of the response. ' +
+      'Large files can be sent in pieces, each with its `offset`; an incomplete piece changes nothing. With `size`, imports do not ' +
+      'read the file before it is complete.',
     query: importFileQuerySchema,
     takesUpload: true,
     responses: { 201: importFileSchema },

@@ -63,14 +63,16 @@ function useUploads({ projectId, paths, onPaths }: Omit<UploadFilesProps, 'onWai
     setActive((all) => all.map((each) => (each.file === file ? { ...each, ...change } : each)));
   const send = async (file: File): Promise<void> => {
     const files = await client.fetchQuery({ ...apiQuery<UploadedFiles>(path), staleTime: 0 });
-    const storedBytes = files.results.find(({ name, complete }) => name === file.name && !complete)?.bytes;
-    const from = resumeOffset(readStarted(projectId, file.name), file, storedBytes);
-    storeStarted(projectId, file);
+    const started = readStarted(projectId, file.name);
+    const storedName = started?.stored ?? file.name;
+    const storedBytes = files.results.find(({ name, complete }) => name === storedName && !complete)?.bytes;
+    const from = resumeOffset(started, file, storedBytes);
+    storeStarted(projectId, file, storedName);
     update(file, { bytes: from, error: undefined });
-    await uploadFile({ projectId, file, from, onProgress: (bytes) => update(file, { bytes }) });
+    const uploaded = await uploadFile({ projectId, file, from, onProgress: (bytes) => update(file, { bytes }) });
     localStorage.removeItem(startedKey(projectId, file.name));
     // Uploads may complete faster than the component renders: the next one must build on these paths.
-    latest.current.paths = withUpload(latest.current.paths, `upload:${file.name}`);
+    latest.current.paths = withUpload(latest.current.paths, uploaded);
     latest.current.onPaths(latest.current.paths);
     setActive((all) => all.filter((each) => each.file !== file));
     await refresh(client, path);
@@ -267,8 +269,8 @@ function readStarted(projectId: number, name: string): StartedUpload | undefined
   return text === null ? undefined : (JSON.parse(text) as StartedUpload);
 }
 
-function storeStarted(projectId: number, { name, size, lastModified }: File): void {
-  const started: StartedUpload = { name, size, modified: lastModified };
+function storeStarted(projectId: number, { name, size, lastModified }: File, stored: string): void {
+  const started: StartedUpload = { name, size, modified: lastModified, stored };
   localStorage.setItem(startedKey(projectId, name), JSON.stringify(started));
 }
 
@@ -293,21 +295,23 @@ interface UploadOptions {
 
 const chunkBytes = 4 * 1024 * 1024;
 
-/** Uploads a file in chunks, so that a lost connection costs at most one chunk. */
-async function uploadFile({ projectId, file, from, onProgress }: UploadOptions): Promise<void> {
+/** Uploads a file in chunks, so that a lost connection costs at most one chunk. Returns its path, whose name may differ. */
+async function uploadFile({ projectId, file, from, onProgress }: UploadOptions): Promise<string> {
   let offset = from;
-  do {
+  for (;;) {
     const chunk = file.slice(offset, offset + chunkBytes);
     const start = offset;
-    const { bytes } = await upload<ImportFileRecord>(filesPath(projectId), {
+    const { name, path, bytes } = await upload<ImportFileRecord>(filesPath(projectId), {
       query: { name: file.name, offset, size: file.size },
       body: chunk,
       // At most what the chunk adds, since only a response confirms it.
       onSent: (sent) => onProgress(start + Math.min(sent, chunk.size)),
     });
+    storeStarted(projectId, file, name);
     offset = bytes;
     onProgress(offset);
-  } while (offset < file.size);
+    if (offset >= file.size) return path;
+  }
 }
 
 /** Identifies a file whose upload has started; another file of the same name is not resumed. */
@@ -315,6 +319,8 @@ interface StartedUpload {
   readonly name: string;
   readonly size: number;
   readonly modified: number;
+  /** Name that the service gave it. */
+  readonly stored: string;
 }
 
 function isSameFile(started: StartedUpload | undefined, file: Pick<File, 'name' | 'size' | 'lastModified'>): boolean {
